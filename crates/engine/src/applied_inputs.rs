@@ -1,6 +1,6 @@
 //! Applied inputs of relationships. A *pair* is a relationship between one source node and one target node. The
-//! engine records the values with which it creates a pair, and later ceases (removes) the pair with the same
-//! values.
+//! operations that create a pair get values as inputs, and the engine records these values. The operations that
+//! later remove the pair get the same values again.
 
 use std::collections::{BTreeMap, BTreeSet};
 

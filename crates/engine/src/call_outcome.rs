@@ -58,8 +58,8 @@ impl CallOutcome {
         }
     }
 
-    /// Returns the failure of a call that should not remove the instance, but after which the instance is
-    /// gone.
+    /// Returns the failure for [`CallOutcome::Gone`]. The call was not meant to remove the instance, but the instance
+    /// no longer exists.
     pub fn gone() -> Failure {
         Failure::new(FailureKind::Gone, "its script reports that the instance no longer exists")
     }

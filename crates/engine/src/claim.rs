@@ -1,19 +1,23 @@
-//! Claims of natural ids: no two applications of the same factory have the same natural id.
+//! Claims of natural ids. A *natural id* is the id of an instance outside of windlass, for example the id of a machine
+//! in a cloud. A *claim* in the store reserves a natural id for one application. No two applications of the same
+//! factory have the same natural id.
 
 use windlass_driver::{Call, Report};
 use windlass_model::AssemblyName;
 use windlass_model::record::{Failure, FailureKind};
 use windlass_store::{Lease, Store, StoreError};
 
-/// Tells whether a call launches an application, so that the natural id in its report must be claimed.
+/// Tells whether a call launches an application. The report of such a call contains the id of a new instance, and the
+/// engine must [`claim`] this id.
 pub(crate) fn is_needed(call: &Call) -> bool {
     call.package.pins().is_some() && call.natural.is_none()
 }
 
-/// Builds the failure of a launch whose script has reported the natural id of another application, `by`.
+/// Returns the failure of a launch that reports a natural id which is already taken. `natural` is this id, and `by` is
+/// the application that has the id.
 ///
-/// The natural id is the id that the script gives to its instance. Each application of a factory has its own
-/// natural id.
+/// A natural id is the id of an instance outside of windlass, for example the id of a machine in a cloud. No two
+/// applications of the same factory have the same natural id.
 pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
     let message = format!(
         "its script reports the natural id `{natural}`, which `{by}` has; if the script made something new, nothing \
@@ -22,8 +26,9 @@ pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
     Failure::new(FailureKind::AlreadyExists, message)
 }
 
-/// Claims the natural id in the report of a launch. `secrets` are the secrets of the call. If the natural id
-/// contains a secret, the function does not claim the id, because the engine refuses the id later.
+/// Reserves the natural id in `report` for the launched application. The lease is the lease of this application.
+/// `secrets` are the secrets of the call that launches the application. If the natural id contains a secret, the
+/// function does not reserve the id, because the engine refuses the id later.
 ///
 /// # Errors
 /// - If another application of the factory has the id, the launch has failed. If this launch has created an

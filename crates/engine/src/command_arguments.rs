@@ -1,4 +1,5 @@
-//! The arguments of commands. They stay sealed from the beginning of the process until the command has ended.
+//! The arguments of commands. A process calls a command. When this process begins, the store seals (encrypts and keeps)
+//! the arguments. When the command has ended, the store drops them.
 
 use std::collections::BTreeMap;
 

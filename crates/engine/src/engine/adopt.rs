@@ -112,13 +112,13 @@ impl<'e> FoundRecorder<'e> {
         Records { shared: Some(&self.shared), ..self.engine.records() }
     }
 
-    /// Records a found instance as an application, with a completed process that has no steps. No script
+    /// Records a found instance as a new application. Also records a completed process that has no steps. No script
     /// runs.
     ///
     /// # Errors
-    /// The outer error is the reason why the assembly can't be recorded. The inner failure is the reason why the
-    /// instance is not adopted. Examples: another application has the natural id of the instance, or the reported
-    /// updates can't be applied to the application.
+    /// The outer error is an error of the engine or the store. The inner failure is the reason why this instance can't
+    /// become an application. For example, the instance already belongs to another application, or the properties that
+    /// the discovery has reported are not valid.
     pub async fn adopt(&self, desired: Desired, found: Found) -> Result<Result<(), Failure>, EngineError> {
         let Self { engine, .. } = self;
         let name = desired.topology.name().clone();
@@ -208,8 +208,8 @@ impl<'e> FoundRecorder<'e> {
     }
 
     /// Updates the records of a known application. `found` describes the instance of this application, as a discovery
-    /// has found it. The name in `found` is ignored, because a known application keeps its name. Usually, no lease is
-    /// needed if no record changes.
+    /// has found it. The name in `found` is ignored, because a known application keeps its name. The function takes the
+    /// lease of the application only if it may have to change records.
     ///
     /// # Errors
     /// An error of the store.

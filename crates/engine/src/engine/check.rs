@@ -48,7 +48,7 @@ pub struct Checked {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum CheckEnd {
-    /// The report was applied.
+    /// The check has reported on the instance, and the records of the assembly match the report now.
     Applied {
         /// The status after the check.
         status: Status,
@@ -58,7 +58,7 @@ pub enum CheckEnd {
     /// This check or an earlier one has found that the instance no longer exists. The element is recorded as
     /// Absent.
     Destroyed,
-    /// The report was not applied, for this reason.
+    /// The report of the check was not used, for this reason. For example, the assembly was removed during the check.
     Dropped(String),
     /// The check could not run, or its script has failed.
     Failed(Failure),
@@ -66,12 +66,11 @@ pub enum CheckEnd {
     Unchecked,
 }
 
-/// Checks assemblies, and applies the reports. The result contains no entry for an assembly that does not
-/// exist.
+/// Checks the health of assemblies. A script reports the condition of each instance, and the engine updates the records
+/// of the assembly accordingly. The result contains no entry for an assembly that does not exist.
 ///
 /// # Errors
-/// [`EngineError::Stopped`], or an error of the store. Reports that were applied before the error stay
-/// applied.
+/// [`EngineError::Stopped`], or an error of the store. Records that were updated before the error stay updated.
 pub async fn check(
     engine: &Engine,
     names: &[AssemblyName],
@@ -179,8 +178,9 @@ impl<'a> Writer<'a> {
         Ok((name, end))
     }
 
-    /// Records one failed check for each factory. A failure that is already recorded is not written again. If
-    /// another program holds the lease of a factory, the factory keeps its earlier record.
+    /// Records one failed job for each factory: the failed job that has checked the fewest applications. A failure that
+    /// is already recorded is not written again. If another program holds the lease of a factory, the factory keeps its
+    /// earlier record.
     async fn keep_failed(
         &self,
         mut failed: Vec<FailedJob>,
@@ -220,7 +220,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Adds the warnings and errors of successful checks to the logs of the factories.
+    /// Adds the lines that successful checks have written to stderr to the logs of the factories. `lines` contains only
+    /// warnings and errors.
     async fn log_lines(
         &self,
         lines: Vec<Line>,
@@ -282,7 +283,8 @@ pub fn is_destroyed(snapshot: &Snapshot) -> bool {
         && resources.all(|element| snapshot.elements.get(&element.name).is_some_and(is_absent))
 }
 
-/// The part of an assembly's records that must not change between a check and the use of the report.
+/// The part of an assembly's records that must not change during a check. If it has changed, the report of the check is
+/// not used.
 #[derive(PartialEq)]
 pub(super) struct Revision {
     instances: BTreeMap<ElementName, u64>,
@@ -297,7 +299,8 @@ impl Revision {
     }
 }
 
-/// Returns the result of a health check or a search whose answer changes no record in the store.
+/// Returns the result of a check, if the answer changes no record in the store. The answer comes from a health check or
+/// a discovery. A discovery finds all instances of a factory.
 ///
 /// Returns `None` if the answer changes a record in the store. Also returns `None` if the assembly has an open
 /// process or an open call. The function may change `world`, which contains the records in memory, even if it
@@ -315,12 +318,15 @@ pub(super) fn without_news(
     batch.is_empty().then_some(end)
 }
 
-/// Updates the records of an assembly with the answer to a health check or a search. `lease` is the lease of this
+/// Updates the records of an assembly with the answer from a health check or a discovery. `lease` is the lease of this
 /// assembly. `before` describes the records of the assembly at the beginning of the check.
 ///
-/// The records in the store may have changed since the beginning of the check. Then an observation is out of date: the
-/// function records nothing, and returns [`CheckEnd::Dropped`]. A failed check is recorded even then, except in two
-/// cases: the assembly was removed, or a process or a call of the assembly is open.
+/// The records in the store may have changed since the beginning of the check:
+///
+/// - If the assembly was removed, or if a process or a call of the assembly is open, nothing is recorded.
+/// - After any other change, only a failed check is recorded. An observation is out of date, and is not recorded.
+///
+/// For an observation that is not recorded, the result is [`CheckEnd::Dropped`].
 pub(super) async fn applied(
     engine: &Engine,
     lease: &Lease,
@@ -349,15 +355,15 @@ pub(super) async fn applied(
     Ok(end)
 }
 
-/// The consequence of the answer to a health check or a search: the result, and the changes of the records.
+/// The result of a check, with the changes of the records that follow from it.
 struct Verdict {
     end: CheckEnd,
     /// The changes of the records; an empty batch if the answer changes nothing.
     batch: Batch,
 }
 
-/// Updates the records in memory with the answer to a health check or a search. Returns the result of the check, and
-/// a batch with the same changes for the store.
+/// Updates the records in memory with the answer from a health check or a discovery. Returns the result of the check,
+/// and a batch with the same changes for the store.
 fn verdict(engine: &Engine, world: &mut World, answer: &Answered) -> Verdict {
     let (call, driver, observed) = match answer {
         Answered::Observed { call, driver, observed } => (call, driver, observed),
@@ -425,7 +431,10 @@ fn gone(engine: &Engine, world: &mut World, element: &ElementName, batch: &mut B
     })));
 }
 
-/// Records that a check has failed. A failure that is already recorded is not written again.
+/// Returns the result of a check that has failed with `failure`. The batch in the result records the failure. If the
+/// element already has this failure, the batch is empty.
+///
+/// If `failure` is `None`, the result is [`CheckEnd::Unchecked`], and the batch is empty.
 fn failed(engine: &Engine, world: &World, element: &ElementName, failure: Option<Failure>) -> Verdict {
     let mut batch = Batch::new();
     let Some(failure) = failure else { return Verdict { end: CheckEnd::Unchecked, batch } };

@@ -1,4 +1,4 @@
-//! The engine, its settings, and the functions that all intents use.
+//! The [`Engine`], its [`Options`], and small functions that other modules use.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::machine::{Pace, Tools};
 use crate::stop::Stop;
 use crate::world::World;
 
-/// The settings of execution.
+/// The options of an [`Engine`], for example the maximum number of concurrent calls.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// The maximum number of concurrent calls of drivers.
@@ -31,10 +31,10 @@ pub struct Options {
     /// The time that running jobs may continue after another program has requested a stop. After this time, the
     /// engine cancels the jobs. For the lease of another assembly, the engine waits at most the same time.
     pub patience: Duration,
-    /// Whether an intent is executed although it removes or replaces something that referring assemblies may
-    /// use. With this option, the engine also executes an `up` under the old name of a renamed or exported
-    /// assembly. With this option, the engine also [forgets](Upkeep::forget) an assembly whose last process was
-    /// interrupted.
+    /// Whether an intent is executed even if it removes or replaces an assembly, or elements of it, while other
+    /// assemblies reference the assembly. With this option, the engine also executes an `up` under the old name of a
+    /// renamed or exported assembly. With this option, the engine also [forgets](Upkeep::forget) an assembly whose
+    /// last process was interrupted.
     pub force: bool,
 }
 
@@ -58,12 +58,13 @@ pub struct Engine {
     pub store: Arc<dyn Store>,
     /// The environment of the engine, such as its drivers and its clock.
     pub env: EngineEnv,
-    /// The settings of execution.
+    /// The options, for example the maximum number of concurrent calls.
     pub options: Options,
 }
 
 impl Engine {
-    /// Records that elements have recovered. Their counts of heals become 0.
+    /// Records that elements have recovered. For each of these elements, the number of repairs by heal policies
+    /// ([`ElementRecord::heals`]) is set to 0.
     ///
     /// # Errors
     /// [`EngineError::Store`] if another holder has the lease, or the store fails. The caller can try again
@@ -81,8 +82,8 @@ impl Engine {
         Ok(released?)
     }
 
-    /// Checks the key of the store before an intent. If the assembly has a sealed value that can't be opened,
-    /// the error names this value.
+    /// Checks that the store has the right key to seal (encrypt) and open secrets. If the assembly has a secret that
+    /// can't be opened, the error names this secret.
     pub(super) async fn check_key(&self, name: &AssemblyName) -> Result<(), StoreError> {
         match self.store.check_key() {
             Ok(()) => Ok(()),

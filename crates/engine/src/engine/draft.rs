@@ -1,6 +1,7 @@
-//! Drafts intents. A [`Draft`] contains the desired assembly, the plan, and the changes that the plan makes.
+//! Makes drafts. A [`Draft`] is a planned process that is not recorded yet. It contains the desired assembly, the plan,
+//! and the changes that the plan makes.
 //!
-//! Drafting is a pure function, so a preview and the real execution can't differ.
+//! A pure function makes the draft, so a preview and the real execution can't differ.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -37,8 +38,9 @@ use crate::world::{Packages, Secrets, World};
 /// The records of an assembly's past that its snapshot doesn't contain.
 #[derive(Default)]
 pub(super) struct PreviousState {
-    /// The versions, the oldest first. The list is empty if all existing elements and pairs belong to the
-    /// newest version, and the intent is not a rollback.
+    /// The recorded versions of the assembly that the plan needs, the oldest first. A rollback needs the earlier
+    /// version to which it returns. All intents need the versions from which existing elements and pairs were created.
+    /// The list is empty if the newest version is enough.
     pub(super) versions: Vec<VersionRecord>,
     /// The packages that existing elements were created from, and the packages of the recorded versions of the
     /// assembly.
@@ -46,23 +48,25 @@ pub(super) struct PreviousState {
     /// The intent of the last process, if that process has not completed. If the same scaling or rollback is
     /// requested again, it resumes that process.
     pub(super) unfinished: Option<Intent>,
-    /// The limits of the last intent, which also apply to a retry.
+    /// The limits that a retry takes over from the last process of the whole assembly; empty for other intents.
     pub(super) limits: Limits,
     /// The groups that were in a pause between batches of nodes when the last process was interrupted, each
     /// with the end of its pause.
     pub(super) paused: BTreeMap<ElementName, Timestamp>,
 }
 
-/// The limits that an operator sets for an intent.
+/// The restrictions that an operator sets for a plan. For example, the plan changes only the elements in
+/// [`target`](Self::target).
 #[derive(Debug, Clone, Default)]
 pub(super) struct Limits {
-    /// The elements that the intent is limited to; empty means all.
+    /// The elements that the plan may change; empty means all elements.
     pub(super) target: BTreeSet<ElementName>,
     /// The elements that the plan must not change.
     pub(super) except: BTreeSet<ElementName>,
     /// The number of nodes of each group that may be down at once; `None` if the operator gave no number.
     pub(super) max_unavailable: Option<MaxUnavailable>,
-    /// The number of additional nodes of each group; `None` if the operator gave no number.
+    /// The number of nodes that each group has in addition while its nodes change; `None` if the operator gave no
+    /// number.
     pub(super) max_surge: Option<MaxSurge>,
 }
 
@@ -73,7 +77,7 @@ pub(super) struct Draft {
     pub(super) diff: Diff,
     /// The changes that the plan omits, because the operator has limited the plan to some elements.
     pub(super) undone: Diff,
-    /// The limits that the operator has given the intent.
+    /// The restrictions that the operator has set for the plan.
     pub(super) limits: Limits,
     pub(super) intent: Intent,
     /// Whether the desired assembly differs from the recorded one.
@@ -92,16 +96,17 @@ pub(super) struct Draft {
     pub(super) seen: Option<Vec<Seen>>,
     /// The changes of the records that follow from the health checks in `seen`.
     pub(super) found: Found,
-    /// Facts about the assembly before the intent; `None` for a new assembly.
+    /// Parts of the assembly's earlier record; `None` for a new assembly.
     pub(super) before: Option<Before>,
     /// The user's permission to remove or replace parts that are recorded as healthy.
     pub(super) consent: Consent,
-    /// The additional nodes that a group had before the intent, because its nodes were being changed. These nodes
-    /// are removed without the user's consent.
+    /// The temporary nodes that groups still have from an earlier rolling change. The plan may remove these nodes
+    /// without the user's consent.
     surplus: BTreeSet<ElementName>,
 }
 
-/// The state of an assembly before the intent. Other assemblies may rely on this state.
+/// Parts of the record that an assembly had before the draft. The engine compares them with the draft, for example to
+/// find new references.
 pub(super) struct Before {
     pub(super) goal: State,
     pub(super) descriptor: DescriptorName,
@@ -272,8 +277,8 @@ impl EngineEnv {
 }
 
 impl Draft {
-    /// Refuses a plan that removes or replaces parts which are recorded as healthy, if the request does not
-    /// consent to it.
+    /// Refuses the plan if it removes or replaces healthy parts, and the user has not consented to this plan. A part is
+    /// healthy if its record says so.
     pub(super) fn refuse_without_consent(&self) -> Result<(), EngineError> {
         let is_agreed = match &self.consent {
             Consent::Any => true,
@@ -303,7 +308,8 @@ fn planned(world: &World, options: &Options) -> Result<Planned, EngineError> {
     Ok(plan(&situation, options)?)
 }
 
-/// Tells whether a change removes an additional node, or a part of an additional node.
+/// Tells whether a change removes a node in `surplus`, or a part of such a node. `surplus` contains the temporary nodes
+/// of a rolling change.
 fn is_surplus(surplus: &BTreeSet<ElementName>, change: &ElementChange) -> bool {
     change.kind == ElementChangeKind::Removed && surplus.iter().any(|node| change.element.is_in(node))
 }
@@ -346,8 +352,8 @@ fn refuse_protected(
     })))
 }
 
-/// Returns the intent to record. A retry is recorded as `down` if the assembly is being removed, and otherwise
-/// as `up`. `goal` is the goal of the assembly before the intent.
+/// Returns the intent that the record of the process contains. Only a retry is recorded as another intent: as `down` if
+/// the assembly is being removed, and otherwise as `up`. `goal` is the recorded goal of the assembly.
 fn recorded(requested: &Intent, goal: State) -> Intent {
     match requested {
         Intent::Retry if goal == State::Absent => Intent::Down,
@@ -414,7 +420,11 @@ fn up(
     Ok(Target { record: Some(record), packages, secrets, options })
 }
 
-/// Returns the desired assembly and the planner's options for an intent on a recorded assembly.
+/// Returns the desired assembly and the planner's options for a request that contains no desired assembly. The function
+/// derives the desired assembly from `record`. For example, [`Intent::ScaleOut`] adds a node.
+///
+/// `requested` is the intent of the request. `intent` is the intent that will be recorded. For a rollback, the function
+/// writes the chosen version into `intent`.
 fn stored(
     requested: Intent,
     record: &AssemblyRecord,
@@ -566,7 +576,7 @@ pub(super) fn earlier<'a>(
     found.ok_or_else(|| EngineError::NoVersion { name: record.name.clone(), process })
 }
 
-/// Returns the record without the additional nodes of its groups.
+/// Returns the record without the temporary nodes that a rolling change has added to groups.
 fn closed(record: &AssemblyRecord) -> Cow<'_, AssemblyRecord> {
     if record.surge.is_empty() {
         return Cow::Borrowed(record);
@@ -602,8 +612,10 @@ pub(super) fn of_version(made: &Made, record: &AssemblyRecord) -> ProcessId {
     made.configured_by.max(record.reached.unwrap_or(ProcessId(0)))
 }
 
-/// Tells whether an element or a pair exists that does not belong to the newest version. Either an existing
-/// element was made from an older version, or only an older version describes the element or the pair.
+/// Tells whether older versions are needed to describe all existing elements and pairs. There are two cases:
+///
+/// - An existing element was made from an older version.
+/// - An existing element or pair is missing from the newest version.
 pub(super) fn is_mixed(snapshot: &Snapshot) -> bool {
     let Some(version) = snapshot.assembly.version else { return false };
     let mut pairs = snapshot.pairs.values().filter(|pair| pair.is_there());

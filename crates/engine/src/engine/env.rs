@@ -21,7 +21,8 @@ pub struct EngineEnv {
     pub drivers: Registry,
     /// The locations and their runtimes.
     pub places: Arc<dyn Places>,
-    /// The slots of locations with a limit. Engines that share these slots also share the limits.
+    /// The job slots of all locations that limit their number of concurrent jobs (`max-jobs`). Engines with clones of
+    /// this value share the slots, so their jobs together keep the limit.
     pub slots: JobSlots,
     /// The clock of the engine.
     pub clock: Arc<dyn Clock>,

@@ -1,15 +1,17 @@
-//! Fingerprints of plans. A fingerprint contains all data of a plan except the origins of declarations.
+//! Fingerprints of plans. A fingerprint contains all data of a plan except the origins of declarations. An origin is a
+//! file, a line and a column.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_lifecycle::{Diff, Plan};
 
-/// A plan and its changes, without the origins of declarations.
+/// The data by which two plans are compared. It contains the plan and its changes, but not the files and lines of
+/// declarations. So the same descriptor in another folder leads to the same fingerprint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanFingerprint {
     plan: Value,
-    /// The changes that the plan makes. They reveal differences that the steps of a plan do not contain, for example a
-    /// changed secret. `None` means that the changes are not compared.
+    /// The changes that the plan makes. Two plans with equal steps may make different changes, for example if a secret
+    /// has changed. `None` means that the changes are not compared.
     changes: Option<Value>,
 }
 
@@ -26,8 +28,8 @@ impl PlanFingerprint {
     }
 }
 
-/// Serializes a plan, or a part of a topology, without the origins of declarations. Two plans with the same
-/// work and reasons have the same fingerprint, even if their descriptors were read from different folders.
+/// Serializes a plan, or a part of a topology, without the origins (files and lines) of declarations. Two plans with
+/// the same work and reasons have the same fingerprint, even if their descriptors were read from different folders.
 pub fn fingerprint(of: &impl Serialize) -> Value {
     let mut value = serde_json::to_value(of).unwrap_or_default();
     strip(&mut value);

@@ -28,7 +28,8 @@ pub struct ForgottenPart {
     pub name: ElementName,
     /// The recorded state of the resource.
     pub state: State,
-    /// The natural id of the instance; `None` if the instance has no natural id, or if the id is secret.
+    /// The natural id of the instance: its id outside of windlass, such as the id of a machine in a cloud. `None` if
+    /// the instance has no natural id, or if the id is secret.
     pub natural: Option<String>,
 }
 
@@ -76,7 +77,11 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Loads the records of an assembly. If they must not be removed, returns the reason.
+    /// Loads the records of an assembly, and checks that they may be removed. `part` is the only part to forget; `None`
+    /// means the whole assembly.
+    ///
+    /// # Errors
+    /// The reason why the records must stay. For example, another assembly references the assembly.
     async fn unentangled(
         &self,
         name: &AssemblyName,

@@ -55,10 +55,10 @@ pub(super) struct Found {
 /// element. When a relationship of a gone element is removed, operations are called only on the other end of the
 /// relationship. If an earlier process has found no instance of an element, this element also counts as gone.
 ///
-/// A broken element becomes Broken, so that the plan restarts it. There is one exception: the transitions of some
-/// elements include neither Start nor Stop, and a restart would do nothing to these elements. If such an element
-/// is not protected, the plan replaces it. The element stays Active in its record. The plan therefore treats the
-/// replacement like that of a healthy element, and requires the user's consent.
+/// A broken element usually becomes Broken, and the plan restarts it. An element that declares neither Start nor Stop
+/// can't be restarted, so the plan replaces it. Such an element stays Active in its record: the plan then requires the
+/// user's consent, as for a healthy element. If the descriptor protects the element from replacement, the element
+/// becomes Broken.
 pub(super) fn note(world: &mut World, seen: &[Seen], now: Timestamp) -> Found {
     let mut found = Found::default();
     let mut gone: BTreeSet<ElementName> = world
@@ -157,10 +157,11 @@ fn pairs_with(world: &World, gone: &BTreeSet<ElementName>) -> Vec<PairKey> {
     world.pairs.there().map(|pair| pair.key.clone()).collect()
 }
 
-/// Removes operations from the record of a pair, because they can no longer be called: they would run on an element in
-/// `gone`. These operations are meant to remove the pair, or to undo its incomplete creation.
+/// Updates the record of a pair after the elements in `gone` were found missing. The record lists the operations that
+/// will remove the pair, or undo its incomplete creation. No operation can run on a missing element, so the function
+/// deletes these operations from the list.
 ///
-/// If no operation is left, the pair is recorded as not existing.
+/// If the list is then empty, the pair is recorded as not existing.
 fn spare(world: &mut World, key: PairKey, gone: &BTreeSet<ElementName>, batch: &mut Batch) {
     let Some(pair) = world.pairs.get(&key).cloned() else { return };
     let is_spared = |call: &OperationCall| {

@@ -285,7 +285,8 @@ pub(super) struct Checks {
     pub(super) answers: Vec<Answered>,
     /// The failed jobs of checks of applications.
     pub(super) failed: Vec<FailedJob>,
-    /// The warnings and errors of successful checks of applications.
+    /// The warnings and errors that scripts have written to stderr. The list contains only lines of successful checks
+    /// of applications.
     pub(super) lines: Vec<Line>,
 }
 
@@ -304,7 +305,7 @@ struct CheckRound {
     full: Mutex<BTreeSet<String>>,
     /// The output of jobs that have checked applications.
     applications: Mutex<ApplicationJobs>,
-    /// The permits for the checks that run at once.
+    /// The limit on simultaneous calls of drivers. Each call holds one permit of this semaphore.
     running: Semaphore,
 }
 
@@ -321,9 +322,10 @@ impl CheckRound {
         }
     }
 
-    /// Keeps the output of `last`, the last job of a check of applications. `answers` tells whether the check has
-    /// failed. After a failure, the whole job is kept. After a success, only the warnings and errors on stderr are
-    /// kept.
+    /// Keeps the output of `last`, the last job of a check of applications.
+    ///
+    /// If `answers` contains a failure, the function keeps the whole output and the input of the job. Otherwise, the
+    /// function keeps only the warnings and errors on stderr.
     fn keep(
         &self,
         calls: &[Call],
@@ -445,8 +447,9 @@ type BatchKey = (String, DriverKind, PackageDigest, String, String);
 /// A batch: health checks that a driver can make by one call of [`Driver::observe`].
 struct LookBatch {
     driver: Arc<dyn Driver>,
-    /// The elements, with their positions among all checks.
+    /// The elements to check, each with the index of its check in the list of all checks of the round.
     elements: Vec<(usize, LookElement)>,
+    /// The calls that check the elements, in the order of `elements`.
     calls: Vec<Call>,
 }
 
@@ -467,9 +470,10 @@ struct Asked {
     answer: Result<Observed, Failure>,
 }
 
-/// The answers of a driver about a [group](Group) of the elements in a batch of health checks.
+/// The result of one call of [`Driver::observe`]. The call checks some elements of a batch: a [group](Group).
 struct GroupAnswer {
     group: Group,
+    /// One answer for each element, in the order of `group`.
     answers: Vec<Result<Observed, Failure>>,
     /// Whether the driver had a fault, such as a panic.
     is_faulty: bool,
@@ -491,9 +495,9 @@ pub(super) enum Answered {
     Failed(Seen),
 }
 
-/// Returns a unique prefix for the ids of the jobs of a check or a search. The prefix contains the expiry time, in
-/// seconds: after this time, no process waits for these jobs. If the check runs under the lease of an assembly, the
-/// prefix also contains a mark of that assembly.
+/// Returns a unique prefix for the ids of the jobs of a health check or a discovery. The prefix contains the expiry
+/// time, in seconds: after this time, no program waits for these jobs. If the check runs under the lease of an
+/// assembly, the prefix also contains a short [`mark`] of that assembly.
 pub(super) fn round(
     store: &StoreId,
     entropy: &dyn Entropy,
@@ -519,12 +523,12 @@ fn mark(assembly: &AssemblyName) -> String {
     format!("of{:06x}", hasher.finish() & 0xff_ffff)
 }
 
-/// Tells whether a job of a health check or a search is forgotten: no process waits for the job any more. There are
-/// two cases:
+/// Tells whether a job is left over from an earlier health check or discovery. No program waits for such a job any
+/// more. There are two cases:
 ///
 /// - The expiry time in the job id has passed.
-/// - The job ran under an earlier lease of the assembly `held`, as the mark in the job id shows. The caller holds
-///   the lease of this assembly now, so the earlier process no longer waits for the job.
+/// - The job id contains the [`mark`] of the assembly with the name `held`. The caller holds the lease of this assembly
+///   now, so the program that held the lease before no longer waits for the job.
 pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp, held: &AssemblyName) -> bool {
     let rest = job.as_str().strip_prefix(store.as_str()).and_then(|rest| rest.strip_prefix("-w"));
     let Some((over, rest)) = rest.and_then(|rest| rest.split_once('-')) else { return false };
@@ -532,7 +536,8 @@ pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp, held: &
     is_over || rest.split('-').next() == Some(mark(held).as_str())
 }
 
-/// The additional time after the time limit of a check, in which the job of the check ends and is removed.
+/// The time from the time limit of a check to the expiry time in its job ids. A job that reaches the time limit is
+/// stopped and removed during this time.
 const SLACK: Duration = Duration::from_secs(60);
 
 /// The number of random characters at the end of the prefix that [`round`] returns.
@@ -540,8 +545,7 @@ const SLACK: Duration = Duration::from_secs(60);
 /// Two prefixes with the same expiry time differ in these characters. 12 characters contain 59 random bits.
 const LETTERS: usize = 12;
 
-/// Returns the metrics of a report. If the updates of the report are not valid, returns no metrics; the
-/// observation is used nevertheless.
+/// Returns the metrics that a report contains, by name. If the report is not valid, returns no metrics.
 fn measured(report: &Report) -> BTreeMap<String, Value> {
     let mut document = json!({});
     let applied = Update::parse(&report.updates, shape()).map(|parsed| parsed.update.apply(&mut document));

@@ -1,8 +1,9 @@
 //! The old names of renamed and exported assemblies. The components of such an assembly still exist, so an `up`
 //! under the old name would create them a second time.
 //!
-//! The batch that renames or exports an assembly stores a document of the project. The name of the document is
-//! the old name. If a later process has used the old name, the document is ignored.
+//! The batch that renames or exports an assembly also stores a document (see `Moved`). The document has the old name as
+//! its key, and contains the new name or the file of the export. If a later process has used the old name, the document
+//! is ignored.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +23,7 @@ const VERSION: u32 = 1;
 #[derive(Debug, Serialize, Deserialize)]
 struct Moved {
     to: MovedTo,
-    /// The last process that the store kept under the old name when the assembly moved; `None` if it kept none.
+    /// The last recorded process under the old name at the time of the rename or export; `None` if there was none.
     last: Option<ProcessId>,
 }
 
@@ -39,8 +40,11 @@ pub(super) fn moved(from: &AssemblyName, to: MovedTo, last: Option<ProcessId>) -
     }
 }
 
-/// Refuses an `up` that would create a renamed or exported assembly a second time. An `up` of an existing
-/// assembly and the launch of an application are never refused. A removed assembly doesn't count as moved.
+/// Refuses an `up` that would create a renamed or exported assembly a second time. `name` is the old name, which no
+/// assembly has now.
+///
+/// The launch of an application is never refused. An `up` is also permitted if the assembly was renamed, and then
+/// removed under its new name.
 pub(super) async fn refuse_if_moved(
     store: &dyn Store,
     name: &AssemblyName,

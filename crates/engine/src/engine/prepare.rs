@@ -1,4 +1,5 @@
-//! Prepares an intent: settles open calls, drafts the plan, and records the process.
+//! Prepares an intent: determines the outcomes of calls that an interrupted process has left open, makes the plan, and
+//! records the new process.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,8 @@ use crate::world::World;
 use crate::{command_arguments, commands, recordings};
 
 impl Engine {
-    /// Takes the lease, settles the open calls of earlier processes, plans the intent, and records the process.
+    /// Takes the lease, determines the outcomes of calls that earlier processes have left open, plans the intent, and
+    /// records the process.
     ///
     /// # Errors
     /// The reason why the intent is refused. After an error, the lease is released.
@@ -50,8 +52,10 @@ impl Engine {
         }
     }
 
-    /// Prepares an intent under a lease. The caller renews the lease, since the settling of open calls may take
-    /// long.
+    /// Prepares an intent under a lease that the caller holds. The function first determines the outcomes of calls that
+    /// earlier processes have left open. This can take long, so the caller must renew the lease meanwhile.
+    ///
+    /// `queued` is the queued request that contains the intent; `None` if the request comes from no queue.
     pub(super) async fn prepare_under(
         &self,
         lease: &Lease,
@@ -225,9 +229,11 @@ pub(super) fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     batch
 }
 
-/// Updates the counts of heals. A process that a policy demanded adds 1 to the count of the element that it
-/// heals. An operator's intent sets the counts of all elements to 0. All other processes leave the counts
-/// unchanged.
+/// Updates [`ElementRecord::heals`] of all elements. This number counts the repairs of an element by heal policies.
+///
+/// - If a heal policy started the process, the count of the repaired element grows by 1.
+/// - If an operator requested the process, the counts of all elements become 0.
+/// - All other processes leave the counts unchanged.
 fn count_heals(world: &mut World, process: &ProcessRecord) -> Vec<Change> {
     let is_asked = !process.unattended || process.request.is_some();
     let restarted = process.intent.restarts();

@@ -26,7 +26,7 @@ use crate::world::World;
 
 /// A recorded process that is ready to run, with its leases.
 ///
-/// The leases are renewed in the background, so a person can take any time to decide whether the process runs.
+/// The leases are renewed in the background. So a person can think about the plan for hours before the process runs.
 /// If a `Prepared` is dropped, the leases are released in the background, and the record of the process stays
 /// open, as after an interruption. If a program runs the process with a [`Stop`] that is already requested, the
 /// process is recorded as cancelled.
@@ -70,8 +70,8 @@ pub struct Ended {
     /// The groups that still have additional nodes of a rolling change, each with the number of these nodes. A
     /// further process removes the additional nodes.
     pub surge: BTreeMap<ElementName, u32>,
-    /// The failed process that [`continued`](Self::continued) has rolled back; `None` if it has rolled back no
-    /// process.
+    /// The failed process whose changes were undone by a rollback; `None` if no rollback was requested. The method
+    /// [`continued`](Self::continued) requests such rollbacks.
     pub rolled_back: Option<ProcessId>,
 }
 
@@ -154,8 +154,8 @@ impl Prepared {
     }
 }
 
-/// The maximum number of consecutive processes that remove additional nodes. A second process is needed if
-/// nodes change again during the first process.
+/// The maximum number of processes that [`Ended::continued`] runs to remove the temporary nodes of a rolling change.
+/// Usually one such process removes them all. If that process itself changes nodes, it may leave new temporary nodes.
 const MOST_CLOSINGS: u32 = 3;
 
 impl Ended {

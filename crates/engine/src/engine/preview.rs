@@ -1,4 +1,4 @@
-//! Previews: the plan of an intent, which is not executed.
+//! Previews. A [`Preview`] shows the plan of an intent, but the engine does not execute this plan.
 
 use windlass_lifecycle::{Diff, Plan};
 use windlass_model::AssemblyName;
@@ -67,7 +67,8 @@ impl Engine {
         Ok(Preview::of(draft, exists))
     }
 
-    /// Drafts an intent from the present records, without the lease.
+    /// Makes the plan for a request from the present records. The function takes no lease, so another program may
+    /// change the records meanwhile.
     pub(super) async fn drafted(&self, name: &AssemblyName, request: Request) -> Result<Draft, EngineError> {
         let mut snapshot = self.store.load(name).await?;
         if snapshot.is_none() && request.desired.is_none() {

@@ -59,10 +59,11 @@ impl Records<'_> {
         Ok(world)
     }
 
-    /// Reads the configuration for the calls of an application. This is the configuration of the application's
-    /// factory. Each value in this configuration is converted to the type that the factory's manifest declares
-    /// for the value. If the assembly has no owner, returns `None`, because calls of such an assembly use the
-    /// configuration of their location.
+    /// Reads the configuration for the calls of an application. Each application belongs to a factory, and the calls
+    /// use the configuration of this factory. Each value has the type that the factory's manifest declares.
+    ///
+    /// Returns `None` if `assembly` is not an application: it then has no [owner](AssemblyRecord::owner). The calls of
+    /// such an assembly use the configuration of their location.
     pub(super) async fn configuration(
         &self,
         assembly: &AssemblyRecord,
@@ -246,7 +247,8 @@ impl Records<'_> {
         Ok(last.filter(|process| process.status != ProcessStatus::Completed).map(|process| process.intent))
     }
 
-    /// Returns the limits of the last intent that concerns the whole assembly.
+    /// Returns the limits that the operator set for the last process of the whole assembly, for example the elements
+    /// that the plan may change. Processes that only heal or call single parts are skipped.
     async fn last_limits(&self, name: &AssemblyName) -> Result<Limits, EngineError> {
         const PAGE: usize = 16;
         let mut before = None;

@@ -18,12 +18,13 @@ const MANY: usize = 200;
 /// The records of an assembly that were removed, or that would be removed, the oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pruned {
-    /// The ids of the processes. The steps, calls, jobs and events of these processes are removed, too.
+    /// The ids of the removed processes. The steps, calls, jobs and events of these processes are removed, too.
     pub processes: Vec<ProcessId>,
-    /// The versions, each as the id of the process that wrote the version. After the removal of a version, no
-    /// rollback to this version is possible.
+    /// The removed versions. Each id is the id of the process that wrote the version. A rollback to a removed version
+    /// is not possible.
     pub versions: Vec<ProcessId>,
-    /// The numbers of the events that health checks and discoveries have recorded outside of processes.
+    /// The sequence numbers of the removed events. These events come from health checks and discoveries, and belong to
+    /// no process.
     pub checks: Vec<Seq>,
 }
 
@@ -163,8 +164,12 @@ fn doomed(
     Pruned { processes, versions: gone.into_iter().collect(), checks: Vec::new() }
 }
 
-/// Returns the versions that describe existing elements: the desired version, the version that was reached
-/// last, and the versions that elements were created from.
+/// Returns the versions that existing elements still need. Each version has the id of the process that wrote it, and
+/// the function returns these ids. The needed versions are:
+///
+/// - the desired version,
+/// - the newest version that all elements have [reached](windlass_model::record::AssemblyRecord::reached),
+/// - the versions from which existing elements were created.
 fn in_force(snapshot: &Snapshot, versions: &[VersionRecord]) -> BTreeSet<ProcessId> {
     let assembly = &snapshot.assembly;
     let made = snapshot.elements.values().filter_map(|element| element.made.as_ref());

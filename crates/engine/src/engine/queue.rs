@@ -33,14 +33,16 @@ const VERSION: u32 = 2;
 #[derive(Serialize, Deserialize)]
 struct Content {
     version: u32,
-    /// Whether the intent is executed although other assemblies reference the assembly.
+    /// Whether the intent is executed even if it removes something that other assemblies reference (see
+    /// [`Options::force`](super::Options::force)).
     force: bool,
     #[serde(with = "RequestContent")]
     request: Request,
 }
 
-/// Serializes a [`Request`]. The secrets are in plain text, since the content is sealed as a whole. For this
-/// reason, the type `Request` itself has no serialization.
+/// The serialized form of a [`Request`] in a [`Content`]. It contains secrets in plain text, but the store encrypts
+/// the whole `Content`. Only `Content` uses this form. [`Request`] itself implements no serialization, so its secrets
+/// can't be written elsewhere by mistake.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Request")]
 struct RequestContent {
@@ -138,7 +140,7 @@ mod packages {
     }
 }
 
-/// Serializes secrets in plain text, since the content is sealed as a whole.
+/// Serializes secrets in plain text. This is safe, because the store encrypts the whole `Content` of a queued request.
 mod exposed {
     use std::collections::BTreeMap;
 

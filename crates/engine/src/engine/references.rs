@@ -58,7 +58,8 @@ pub fn offer(snapshot: Snapshot) -> Offer {
 /// The time between two attempts to take a lease.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 
-/// Refuses an intent that removes or replaces something that referring assemblies may use.
+/// Refuses an intent that removes or replaces an assembly, or elements of it, while other assemblies reference the
+/// assembly.
 pub(super) async fn refuse_if_referenced(store: &dyn Store, draft: &Draft) -> Result<(), EngineError> {
     let Some(what) = takes(draft) else { return Ok(()) };
     let name = &draft.world.assembly.name;
@@ -130,8 +131,9 @@ impl Visitor<'_> {
         Ok(leases)
     }
 
-    /// Takes the lease of the assembly `name` for the holder of the lease `beside`. While another program holds
-    /// the lease of `name`, the function waits up to `patience`.
+    /// Takes the lease of the assembly `name`. The caller already holds the lease `beside` of another assembly, and the
+    /// new lease has the same holder. While another program holds the lease of `name`, the function tries again, at
+    /// most for the time [`patience`](Self::patience).
     pub(super) async fn patiently(
         &self,
         name: &AssemblyName,
@@ -153,8 +155,8 @@ impl Visitor<'_> {
     }
 }
 
-/// Refuses an intent while an interrupted process of a referring assembly may still work on elements of the
-/// referenced assembly.
+/// Refuses an intent on the assembly `name` if another assembly has an open call on an element of `name`. A process of
+/// the other assembly was interrupted during this call, but the job of the call may still run.
 pub(super) async fn refuse_if_entangled(store: &dyn Store, name: &AssemblyName) -> Result<(), EngineError> {
     for by in store.referrers(name).await? {
         let calls = store.load_sealed(&by).await?.map(|snapshot| snapshot.calls).unwrap_or_default();
@@ -225,8 +227,8 @@ pub(super) async fn leave(store: &dyn Store, visits: Vec<Lease>) {
     }
 }
 
-/// Describes the consequence of an intent for referring assemblies, as a sentence fragment. Returns `None` if
-/// the intent has no such consequence, or if the removal of the assembly has already begun.
+/// Describes the damage that a draft would do to referring assemblies, for example "it would be removed". Returns
+/// `None` if there is no such damage, or if the removal of the assembly has already begun.
 fn takes(draft: &Draft) -> Option<String> {
     let before = draft.before.as_ref().filter(|before| before.goal != State::Absent)?;
     if draft.intent == Intent::Down {
