@@ -187,8 +187,8 @@ impl Layout<'_> {
         out
     }
 
-    /// Returns the old and the new column of the entry with which a comment moves. The comment is in the given line
-    /// and column.
+    /// Finds the entry that a comment belongs to, and returns the old and the new column of this entry. The formatter
+    /// moves the comment by the same number of columns. `line` and `column` are the place of the comment.
     ///
     /// If the entry below the comment is in the same column, the comment moves with this entry. Otherwise, the
     /// comment moves with the nearest earlier entry in the same column. `None` if no earlier entry is in this column.

@@ -187,8 +187,9 @@ impl Engine {
         Ok(record)
     }
 
-    /// Refuses a request that does not consent to the plan that follows from the present records. All other
-    /// problems are reported when the request is executed, because the records may have changed by then.
+    /// Makes a plan from the present records, and refuses the request if the plan needs a consent that the request
+    /// does not give. All other problems are reported when the request is executed, because the records may have
+    /// changed by then.
     async fn refuse_request_without_consent(
         &self,
         name: &AssemblyName,

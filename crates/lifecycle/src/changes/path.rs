@@ -20,7 +20,8 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Returns the step in which the part leaves a [rank](crate::rank); `None` if no step does so.
+    /// Returns the step that changes the state of the part from this [rank](crate::rank) to another one; `None` if there is
+    /// no such step.
     pub(crate) fn leave(&self, rank: u8) -> Option<Draft> {
         self.at(self.leave[usize::from(rank)])
     }
