@@ -1,27 +1,29 @@
-//! The steps that create a relationship's pairs, with their phases and waits.
+//! The steps that create a relationship's pairs, with their phases.
 
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fmt::Write as _;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use windlass_model::Side;
-use windlass_model::assembly::{ElementKind, OperationCall};
+use windlass_model::assembly::OperationCall;
 use windlass_model::template::End;
 use windlass_model::work::{Direction, Reason, Relate, Work};
-use windlass_model::{Element, ElementName, Modifier, PropertyName, Relationship};
+use windlass_model::{Element, Modifier, Relationship};
 use windlass_plan::{Draft, WaitKind, Why};
 
 use super::cease::{Ceased, alike};
 use super::diff::Skipped;
-use super::order::rolls_at_an_end;
-use super::relation::{Node, Relation, RelationshipPlanner, is_outdated, listed};
-use super::slots::{BySlot, Concerned, InSlot, STATIC, Slot, in_slot, moves_in};
-use crate::changes::{Disposition, NodePath, Reach};
+use super::making::{Making, making, may_make, modifiers, open_sources};
+use super::relation::{Node, Relation, RelationshipPlanner, is_outdated};
+use super::slots::{BySlot, Concerned, InSlot, STATIC, Slot, in_slot, is_done, moves_in};
+use super::waits::{
+    after_end, after_held_ends, after_producers, after_sources, after_values, before_it, hold_sources,
+    reached,
+};
+use crate::changes::{Disposition, NodePath};
 use crate::constraints::phase::{self, Phase};
-use crate::constraints::{Arrival, Constraints, Priority};
+use crate::constraints::{Constraints, Priority};
 use crate::differences::end_properties;
 use crate::rank;
-use crate::situation::{Current, OutdatedTargets};
+use crate::situation::Current;
 
 /// The steps for which the creation of a relationship waits, because they publish outputs that the relationship
 /// reads.
@@ -29,47 +31,6 @@ use crate::situation::{Current, OutdatedTargets};
 /// Each entry contains the step, the reason for the wait, and the number of the batch in which the publishing part
 /// changes. The number is 0 if the part changes outside of batches.
 pub(super) type Awaited = Vec<(Draft, Reason, u32)>;
-
-/// A relationship that the plan creates, with the nodes between which the plan can create pairs.
-///
-/// The lists of nodes omit each node that ends below the state that the relationship requires.
-struct Making<'a> {
-    new: &'a Relationship,
-    sources: Vec<Node<'a>>,
-    targets: Vec<Node<'a>>,
-    /// Whether `sources` contains all sources of the relationship.
-    ///
-    /// If so, a step for all sources can name a whole group instead of each node in the group.
-    all_sources: bool,
-    /// Whether all sources can keep their existing pairs.
-    ///
-    /// The flag is `false`, for example, if the plan adds, removes or re-installs a source. A pair is one source and
-    /// one target of the relationship.
-    sources_settled: bool,
-    /// The pairs of the relationship that were created with outdated values.
-    outdated: Option<&'a OutdatedTargets>,
-    /// Whether the creation of the relationship takes over the waits of parts that have no step.
-    ///
-    /// For example, a source depends on another part, but has no step that could wait for that part. Then the
-    /// creation of the relationship waits for that part instead. See [`Constraints::passed`].
-    passes_on: bool,
-    /// The reason why the creation waits for the removal of the old relationship. It is set on first use.
-    ceased_first: OnceCell<Why>,
-}
-
-impl Making<'_> {
-    /// Returns the names of the sources at the positions `which`.
-    ///
-    /// If `which` contains all sources of the relationship, returns the names of the ends that the relationship
-    /// declares.
-    fn listed(&self, which: &[usize]) -> Vec<ElementName> {
-        if self.all_sources {
-            listed(&self.new.sources, &self.sources, which)
-        } else {
-            which.iter().map(|at| self.sources[*at].element.name.clone()).collect()
-        }
-    }
-}
 
 /// A step that creates at least one new pair at a target. A new pair does not exist before the plan.
 pub(super) struct NewPairs<'a> {
@@ -201,13 +162,6 @@ fn due(awaited: &BTreeMap<u32, Vec<(Draft, Why)>>, slot: Slot) -> impl Iterator<
     all.into_iter().flatten().chain(some).flatten()
 }
 
-/// Tells whether a node changes in the batch `slot` or earlier. A node that changes in no batch counts as earlier.
-///
-/// If `slot` is `None`, the result is always `true`, because the pairs are created after all batches.
-fn is_done(slot: Slot, node: &Node<'_>) -> bool {
-    slot.is_none_or(|turn| node.path.rolls.turn <= turn)
-}
-
 /// Assigns to each new or re-created pair of a target the batch ([`Slot`]) of its creation.
 ///
 /// `open` contains the sources of these pairs, as positions in `making.sources`.
@@ -272,155 +226,6 @@ fn cease_again<'a>(
     step
 }
 
-/// Delays the step `step`, which removes pairs, while a node still needs these pairs.
-///
-/// With the modifier `pre`, a node needs its pairs before it reaches its required state. An earlier batch has changed
-/// such a node, and has created its pairs. So `step` waits until the node has reached the required state.
-///
-/// `again` contains the sources of the pairs, as positions in `making.sources`.
-fn after_held_ends<'a>(
-    planner: &mut RelationshipPlanner<'_, 'a>,
-    making: &Making<'a>,
-    target: &Node<'a>,
-    (again, slot): (&[usize], Slot),
-    step: Draft,
-) {
-    let (source_modifier, target_modifier) = modifiers(planner, making.new);
-    let constraints = &mut *planner.constraints;
-    let sources = again.iter().map(|at| (&making.sources[*at], making.new.source_state, source_modifier));
-    for (end, state, modifier) in sources.chain([(target, making.new.target_state, target_modifier)]) {
-        if modifier != Modifier::Pre || moves_in(slot, end) {
-            continue;
-        }
-        let Some(held) = reached(constraints, end, rank::of(state)) else { continue };
-        let rule = format!("{} becomes {state} with the relationship", end.element.name.local());
-        let why = constraints.graph.because(making.new, rule);
-        let priority = if end.place.is_some() { Priority::Required } else { Priority::Strong };
-        constraints.graph.constrain(step, held, WaitKind::After, priority, why);
-    }
-}
-
-/// Returns the nodes between which the plan can create pairs of a relationship; see [`Making`].
-fn making<'a>(
-    planner: &RelationshipPlanner<'_, 'a>,
-    relation: Relation<'a>,
-    new: &'a Relationship,
-) -> Making<'a> {
-    let ready = |ends, least: u8| -> Vec<Node<'a>> {
-        let nodes = planner.nodes(planner.constraints.desired(), ends);
-        nodes.into_iter().filter(|node| node.path.end >= least).collect()
-    };
-    let mut sources = ready(&new.sources, rank::of(new.source_state));
-    let mut targets = ready(&new.targets, rank::of(new.target_state));
-    let all_stay = mark_staying(planner, relation, End::Source, &mut sources);
-    mark_staying(planner, relation, End::Target, &mut targets);
-    Making {
-        new,
-        all_sources: sources.len() == planner.nodes(planner.constraints.desired(), &new.sources).len(),
-        sources_settled: all_stay && sources.iter().all(|source| source.stays),
-        sources,
-        targets,
-        outdated: planner.constraints.situation.current.outdated_of(new),
-        passes_on: planner.constraints.passes_on() && !rolls_at_an_end(planner.constraints, new),
-        ceased_first: OnceCell::new(),
-    }
-}
-
-/// Returns the positions of the sources for which the plan must create the relationship with a target.
-///
-/// The plan need not create a relationship that exists and stays unchanged.
-fn open_sources<'a>(
-    planner: &RelationshipPlanner<'_, 'a>,
-    making: &Making<'a>,
-    target: &Node<'a>,
-) -> Vec<usize> {
-    let Making { new, sources, .. } = making;
-    let made =
-        planner.constraints.situation.current.made_at(new, &target.element.name).filter(|_| target.stays);
-    let Some(made) = made else { return (0..sources.len()).collect() };
-    // If all possible pairs exist and none is ceased, no pair needs to be examined.
-    let outdated = making.outdated.and_then(|outdated| outdated.get(&target.element.name));
-    if making.sources_settled && made.len() == sources.len() && outdated.is_none() {
-        return Vec::new();
-    }
-    let is_open = |source: &Node<'_>| {
-        let name = &source.element.name;
-        !source.stays || !made.contains(name) || is_outdated(outdated, name)
-    };
-    (0..sources.len()).filter(|at| is_open(&sources[*at])).collect()
-}
-
-/// Tells whether the plan may create the relationship between a source and a target.
-///
-/// If the plan may not create it, the function adds the source and the target to `skipped`.
-fn may_make<'a>(
-    planner: &RelationshipPlanner<'_, 'a>,
-    making: &Making<'a>,
-    at: usize,
-    target: &Node<'a>,
-    skipped: &mut Skipped<'a>,
-) -> bool {
-    if planner.scope.is_none() {
-        return true;
-    }
-    let source = &making.sources[at];
-    let name = &source.element.name;
-    let current: &Current = planner.constraints.situation.current;
-    let is_made =
-        || current.made_at(making.new, &target.element.name).is_some_and(|made| made.contains(name));
-    let is_half_made = || {
-        let half = current.half_made_at(making.new, &target.element.name);
-        half.is_some_and(|half| half.contains_key(name))
-    };
-    let drops = source.drops || target.drops;
-    let may = match planner.reach(planner.constraints.desired(), source, target) {
-        Reach::All => true,
-        Reach::Missing => drops || !is_made(),
-        Reach::Restored => drops && (is_made() || is_half_made()),
-    };
-    if !may {
-        skipped.made.push((&source.element.name, &target.element.name));
-    }
-    may
-}
-
-/// Returns the effective modifiers of a relationship's source and target.
-///
-/// The modifier `pre` demands that the relationship is created before a source or target reaches the declared state.
-/// The modifier `post` demands the opposite order. A plan that adopts parts uses `post` for all relationships, because
-/// an adopted part becomes Active in its first step.
-fn modifiers(planner: &RelationshipPlanner<'_, '_>, new: &Relationship) -> (Modifier, Modifier) {
-    if planner.options.adopt {
-        (Modifier::Post, Modifier::Post)
-    } else {
-        (new.source_modifier, new.target_modifier)
-    }
-}
-
-/// Sets the flags [`Node::stays`] and [`Node::drops`] of the nodes at one end of the desired relationship.
-///
-/// If a node is also at this end of the installed relationship, the function copies the flags of the node there. For
-/// all other nodes, both flags are `false`.
-///
-/// Returns `true` if the existing pairs of all nodes at this end of the installed relationship can stay.
-fn mark_staying<'a>(
-    planner: &RelationshipPlanner<'_, 'a>,
-    relation: Relation<'a>,
-    end: End,
-    nodes: &mut [Node<'a>],
-) -> bool {
-    let old = planner.old_nodes(relation, end);
-    let staying: HashSet<&ElementName> =
-        old.iter().filter(|node| node.stays && !node.path.absent).map(|node| &node.element.name).collect();
-    let dropping: HashSet<&ElementName> =
-        old.iter().filter(|node| node.drops).map(|node| &node.element.name).collect();
-    for node in nodes {
-        node.stays = staying.contains(&node.element.name);
-        node.drops = dropping.contains(&node.element.name);
-    }
-    staying.len() == old.len()
-}
-
 /// Adds the step that creates the pairs `pairs` of a target.
 ///
 /// The step runs in the batch `slot`. It waits for the steps `ceased`, which remove the previous pairs of the target.
@@ -482,44 +287,6 @@ fn create_at<'a>(
         }
     }
     step
-}
-
-/// Makes the step `step`, which creates pairs, wait until the sources of these pairs have the required states.
-fn after_sources<'a>(
-    planner: &mut RelationshipPlanner<'_, 'a>,
-    making: &Making<'a>,
-    step: Draft,
-    (pairs, slot): (&InSlot<'_>, Slot),
-) {
-    let with = || pairs.pairs.iter().map(|at| &making.sources[*at]);
-    let least = rank::least(making.new.source_state, modifiers(planner, making.new).0);
-    let each_by_itself = !planner.options.adopt && are_apart(with());
-    let constraints = &mut *planner.constraints;
-    let after = |constraints: &mut Constraints<'_>, source: &ElementName, reached| {
-        if each_by_itself {
-            after_each(constraints, making, step, source, (least, reached));
-        } else {
-            after_end(constraints, making, step, (End::Source, source), (least, reached));
-        }
-    };
-    if slot.is_none() || with().all(|source| source.path.rolls.turn == 0) {
-        for source in making.listed(pairs.pairs) {
-            let reached = constraints.reached(&source, least);
-            after(constraints, &source, reached);
-        }
-        return;
-    }
-    // Only some sources must reach their state before the pairs of this batch are created. A source that changes
-    // in a later batch has not left its state yet. A source that changed in an earlier batch has already reached
-    // its state again.
-    let is_due = |source: &&Node<'_>| {
-        let turn = source.path.rolls.turn;
-        turn == 0 || moves_in(slot, source) || pairs.is_first && is_done(slot, source)
-    };
-    for source in with().filter(is_due) {
-        let reached = reached(constraints, source, least);
-        after(constraints, &source.element.name, reached);
-    }
 }
 
 /// Records that `step` creates pairs of the nodes `ends` in the batch `slot`. The next batch waits for this step.
@@ -619,180 +386,6 @@ fn given_anew<'a>(
         planner.changes_one_of(&node.element.name, &read).then_some((at, step))
     };
     if read.is_empty() { HashMap::new() } else { nodes.iter().enumerate().filter_map(given).collect() }
-}
-
-/// Makes the creation of a relationship wait for outputs that the node `end` reads.
-///
-/// The function is called for a node that changes only in a later batch. The operations of the relationship that
-/// are called on this node already get the values of the desired version, which contain the outputs.
-fn after_producers(constraints: &mut Constraints<'_>, new: &Relationship, step: Draft, end: &Node<'_>) {
-    if !constraints.awaits_outputs {
-        return;
-    }
-    let leaves = constraints.desired().map(|desired| desired.leaves(&end.element.name)).unwrap_or_default();
-    let mut producers: BTreeSet<&ElementName> = BTreeSet::new();
-    for part in leaves.iter().filter_map(|leaf| constraints.parts.get(&leaf.name)) {
-        producers.extend(part.awaited_producers());
-    }
-    let published: Vec<(Draft, String)> = producers
-        .into_iter()
-        .filter_map(|producer| {
-            let rule = format!("{} reads an output of {}", end.element.name.local(), producer.local());
-            Some((constraints.parts.get(producer)?.publishing()?, rule))
-        })
-        .collect();
-    for (published, rule) in published {
-        let why = constraints.graph.because(new, rule);
-        constraints.graph.need(step, published, why);
-    }
-}
-
-/// Makes the step `step`, which creates a relationship, wait for the step `given`.
-///
-/// The relationship reads values of its source or target `node`. The step `given` brings the new values to `node`.
-fn after_values(
-    constraints: &mut Constraints<'_>,
-    new: &Relationship,
-    step: Draft,
-    given: Draft,
-    node: &Node<'_>,
-) {
-    let rule = format!("{} must have its new values", node.element.name.local());
-    let why = constraints.graph.because(new, rule);
-    constraints.graph.constrain(step, given, WaitKind::Needs, Priority::Strong, why);
-}
-
-/// Formats the text of a rule, for example `source web must be Active`.
-///
-/// The initial capacity of the text is sufficient for most rules. So the text is rarely re-allocated, even in a large
-/// rolling change, which creates several texts for each node.
-fn rule(text: std::fmt::Arguments<'_>) -> String {
-    let mut rule = String::with_capacity(64);
-    let _ = rule.write_fmt(text);
-    rule
-}
-
-/// Returns the step after which a node has a [rank](crate::rank); `None` if the node has the rank already, or
-/// never reaches the rank.
-fn reached(constraints: &mut Constraints<'_>, node: &Node<'_>, rank: u8) -> Option<Draft> {
-    match node.place {
-        Some(place) => constraints.parts.list[place].reaching(rank),
-        None => constraints.reached(&node.element.name, rank),
-    }
-}
-
-/// Makes the step `step`, which creates a relationship, wait until a source or target has at least the
-/// [rank](crate::rank) `least`.
-///
-/// `end` is the name of the source or target. `reached` is the step that brings this element to the rank; `None` if
-/// there is no such step.
-fn after_end(
-    constraints: &mut Constraints<'_>,
-    making: &Making<'_>,
-    step: Draft,
-    (side, end): (End, &ElementName),
-    (least, reached): (u8, Option<Draft>),
-) {
-    if reached.is_none() && !making.passes_on {
-        return;
-    }
-    let (name, state) = (end.local(), rank::state(least));
-    let rule = match side {
-        End::Source => rule(format_args!("source {name} must be {state}")),
-        End::Target => rule(format_args!("target {name} must be {state}")),
-    };
-    let why = constraints.graph.because(making.new, rule);
-    if let Some(reached) = reached {
-        constraints.graph.need(step, reached, why);
-    }
-    if making.passes_on {
-        constraints.arrivals.push(Arrival { step, end: end.clone(), rank: least, why });
-    }
-}
-
-/// Makes the step `step`, which creates a relationship, wait for one of several sources.
-///
-/// The step `reached` brings the source to the [rank](crate::rank) `least`. The creation waits until this step has
-/// ended, even if the step has failed. So a failed source does not prevent the creation of the relationship with the
-/// other sources.
-fn after_each(
-    constraints: &mut Constraints<'_>,
-    making: &Making<'_>,
-    step: Draft,
-    source: &ElementName,
-    (least, reached): (u8, Option<Draft>),
-) {
-    if reached.is_none() && !making.passes_on {
-        return;
-    }
-    let (name, state) = (source.local(), rank::state(least));
-    let rule = rule(format_args!("it is created with each source {name} that is {state}"));
-    let why = constraints.graph.because(making.new, rule);
-    if let Some(reached) = reached {
-        constraints.graph.wait(step, reached, WaitKind::After, why);
-    }
-    if making.passes_on {
-        constraints.arrivals.push(Arrival { step, end: source.clone(), rank: least, why });
-    }
-}
-
-/// Delays the sources `waiting` until the relationship exists at every target.
-///
-/// The steps `created` create the relationship. The sources may reach their required state only after all these steps.
-fn hold_sources<'n, 'a: 'n>(
-    constraints: &mut Constraints<'a>,
-    new: &'a Relationship,
-    waiting: impl Iterator<Item = &'n Node<'a>>,
-    created: &[(Slot, Draft)],
-) {
-    let all = constraints.graph.barrier(format!("{} is created everywhere", new.name));
-    let why = constraints.graph.because(new, "it is created at each target".to_owned());
-    for (_, step) in created {
-        constraints.graph.need(all, *step, why);
-    }
-    let rank = rank::of(new.source_state);
-    for source in waiting {
-        let name = &source.element.name;
-        let rule = format!("it is created before source {} becomes {}", name.local(), new.source_state);
-        let why = constraints.graph.because(new, rule);
-        constraints.hold_whole(source.element, rank, all, why);
-    }
-}
-
-/// Tells whether there are several sources, all of them resources.
-///
-/// Then a failed source does not prevent the relationship between the other sources and the target. For an
-/// assembly or a group as source, the function returns false: the state of such a source depends on all its
-/// parts, and some of these parts may wait for the relationship itself.
-fn are_apart<'n, 'a: 'n>(sources: impl Iterator<Item = &'n Node<'a>>) -> bool {
-    let mut count = 0;
-    for source in sources {
-        if source.element.kind != ElementKind::Resource {
-            return false;
-        }
-        count += 1;
-    }
-    count > 1
-}
-
-/// Returns the reason why the plan removes old pairs at a target before it creates new pairs there.
-fn before_it(
-    constraints: &mut Constraints<'_>,
-    making: &Making<'_>,
-    target: &Node<'_>,
-    open: &[usize],
-) -> Why {
-    let outdated = making.outdated.and_then(|outdated| outdated.get(&target.element.name));
-    let with = open.iter().map(|at| &making.sources[*at]).filter(|source| target.stays && source.stays);
-    let values = with.filter_map(|source| outdated?.get(&source.element.name)).flatten();
-    let names: BTreeSet<&PropertyName> = values.map(|value| &value.property).collect();
-    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
-    if names.is_empty() {
-        let rule = || "the old relationship is ceased first".to_owned();
-        return *making.ceased_first.get_or_init(|| constraints.graph.because(making.new, rule()));
-    }
-    let rule = format!("the outdated relationship is ceased first: its {} has changed", names.join(", "));
-    constraints.graph.because(making.new, rule)
 }
 
 /// Returns the phase in which a relationship is created at a target.

@@ -14,11 +14,13 @@
 mod cease;
 mod create;
 mod diff;
+mod making;
 mod order;
 mod relation;
 mod replace;
 mod slots;
 mod supersede;
+mod waits;
 
 use std::collections::HashSet;
 

@@ -84,6 +84,13 @@ pub(super) fn moves_in(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| turn == node.path.rolls.turn)
 }
 
+/// Tells whether a node changes in the batch `slot` or earlier. A node that changes in no batch counts as earlier.
+///
+/// If `slot` is `None`, the result is always `true`, because the pairs are created after all batches.
+pub(super) fn is_done(slot: Slot, node: &Node<'_>) -> bool {
+    slot.is_none_or(|turn| node.path.rolls.turn <= turn)
+}
+
 /// Returns the [`Slot`] (the batch) in which the plan removes or re-creates an existing pair.
 ///
 /// The second value is a second batch that re-creates the pair. It is only set if the source and the target go down in
