@@ -31,6 +31,9 @@ use crate::image::{
 /// Maximum depth of nested indexes.
 const DEPTH: usize = 4;
 
+/// The problem of an index that lists no image.
+const NO_IMAGE: &str = "it lists no image";
+
 /// Annotation that names the main artifact of an artifact set.
 const MAIN: &str = "software.ocm/main";
 
@@ -155,6 +158,9 @@ impl Archive {
     /// a platform other than that of this host are left out.
     pub(crate) fn images(&self) -> Result<Vec<Described>, ImageError> {
         if let Some(manifest) = self.json::<Vec<DockerManifest>>("manifest.json")? {
+            if manifest.is_empty() {
+                return Err(self.document("manifest.json").wrong(&NO_IMAGE));
+            }
             return manifest.into_iter().map(|entry| self.docker_image(entry)).collect();
         }
         for name in ["index.json", "artifact-descriptor.json"] {
@@ -200,7 +206,7 @@ impl Archive {
         if found.is_empty() {
             let wanted = format!("linux/{}", host_architecture());
             if refused.is_empty() {
-                return Err(self.document(name).wrong(&"it lists no image"));
+                return Err(self.document(name).wrong(&NO_IMAGE));
             }
             return Err(ImageError::Platform { path: self.path.clone(), wanted, found: refused });
         }

@@ -91,7 +91,7 @@ pub enum ImageError {
         /// The problem, for people.
         problem: String,
     },
-    /// A file contains several images or none, but the request needs exactly one.
+    /// A file contains several images, but the request needs exactly one.
     #[error("`{}` holds {count} images: import it and choose one by name", path.display())]
     Several {
         /// The file or folder with the images.

@@ -98,8 +98,8 @@ impl ImageFiles {
     /// Lists the files of an archive with exactly one image. Checks the digests of its layers.
     ///
     /// # Errors
-    /// All errors of reading an archive, and [`ImageError::Several`] when the archive contains several images
-    /// or none.
+    /// All errors of reading an archive, and [`ImageError::Several`] when the archive contains several
+    /// images.
     pub fn of_archive(archive: &Archive, limits: ImageLimits) -> Result<Self, ImageError> {
         let described = archive.images()?;
         let [image] = described.as_slice() else {

@@ -225,7 +225,7 @@ impl Store {
     ///
     /// # Errors
     /// All errors of reading the file, and [`Several`](ImageError::Several) when `name` is given and the file
-    /// does not contain exactly one image.
+    /// contains several images.
     pub fn import(&self, path: &Path, name: Option<&ImageName>) -> Result<Vec<Listed>, ImageError> {
         let archive = self.archive(path)?;
         let described = archive.images()?;

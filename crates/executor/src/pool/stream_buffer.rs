@@ -27,25 +27,33 @@ pub(crate) struct StreamBuffer {
     length: u64,
     /// Last bytes of the stream. They do not contain bytes that are stored in `memory` or in `file`.
     tail: Vec<u8>,
+    /// Whether bytes were dropped because the file could not be written.
+    is_full: bool,
 }
 
 impl StreamBuffer {
     /// Creates an empty buffer. Long output will be stored in a file at `path`.
     pub(crate) fn new(path: PathBuf) -> Self {
-        Self { memory: Vec::new(), file: None, path, length: 0, tail: Vec::new() }
+        Self { memory: Vec::new(), file: None, path, length: 0, tail: Vec::new(), is_full: false }
     }
 
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Appends `bytes` to the stored beginning of the stream. If the disk is full, drops `bytes`.
+    /// Appends `bytes` to the stored beginning of the stream. If the disk is full, drops `bytes` and all later bytes,
+    /// so that the stored beginning has no gap.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
+        if self.is_full {
+            return;
+        }
         if self.file.is_none() && self.memory.len() + bytes.len() <= MEMORY {
             self.memory.extend_from_slice(bytes);
             self.length = self.memory.len() as u64;
         } else if self.write(bytes).is_ok() {
             self.length += bytes.len() as u64;
+        } else {
+            self.is_full = true;
         }
     }
 
@@ -143,6 +151,10 @@ mod tests {
         buffer.push(&vec![0; MEMORY]);
         assert_eq!(buffer.length(), 5);
         assert_eq!(buffer.captured(5 + MEMORY as u64, 10).unwrap().head(), b"first");
+        // The beginning has no gap: bytes after the dropped bytes are dropped, too.
+        buffer.push(b"later");
+        assert_eq!(buffer.length(), 5);
+        assert_eq!(buffer.captured(10 + MEMORY as u64, 20).unwrap().head(), b"first");
     }
 
     #[test]

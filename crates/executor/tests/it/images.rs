@@ -220,6 +220,14 @@ fn what_is_damaged_is_told_and_not_kept() {
     assert!(error.contains("image.tar"), "{error}");
     fs::write(&path, tar_of(&[("a", "b")])).unwrap();
     assert!(matches!(store.import(&path, None).unwrap_err(), ImageError::NotAnImage { .. }));
+    fs::write(&path, tar_of(&[("manifest.json", "[]")])).unwrap();
+    for error in [
+        store.import(&path, None).unwrap_err(),
+        store.resolve(&reference(path.to_str().unwrap())).unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("`manifest.json`"), "{error}");
+        assert!(error.to_string().ends_with("it lists no image"), "{error}");
+    }
 }
 
 #[test]
