@@ -37,8 +37,8 @@ struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    fn new(name: &'a AssemblyName, command: String, how: &'a HowArgs) -> Self {
-        Self { name, command, how, force: false, around: None, consent: Consent::Any }
+    fn new(name: &'a AssemblyName, command: String, how: &'a HowArgs, consent: Consent) -> Self {
+        Self { name, command, how, force: false, around: None, consent }
     }
 
     async fn run(self, request: impl AsyncFnOnce(&Windlass) -> Result<Request, windlass::Error>) -> ExitCode {
@@ -117,7 +117,7 @@ async fn down(args: DownArgs) -> ExitCode {
     }
     let command = format!("down {name}");
     let around = current_packages.as_deref();
-    let change = Change { force: force.force, around, ..Change::new(name, command, how) };
+    let change = Change { force: force.force, around, ..Change::new(name, command, how, Consent::Any) };
     let windlass = match change.open() {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
@@ -210,7 +210,7 @@ async fn retry(args: RetryArgs) -> ExitCode {
         }
         Ok(Request::retry(answer))
     };
-    Change::new(name, command, how).run(request).await
+    Change::new(name, command, how, Consent::Any).run(request).await
 }
 
 /// Warns that the values of some `outputs` of a part will stay unknown, because `--published` does not give
@@ -226,9 +226,7 @@ fn tell_unknown(part: &str, outputs: &[PropertyName]) {
 async fn set_state(args: SetStateArgs) -> ExitCode {
     let SetStateArgs { name, to, consent, how } = &args;
     let command = format!("set-state {name} {to}");
-    Change { consent: consent.consent(), ..Change::new(name, command, how) }
-        .run(async |_| Ok(Intent::SetState(*to).into()))
-        .await
+    Change::new(name, command, how, consent.consent()).run(async |_| Ok(Intent::SetState(*to).into())).await
 }
 
 async fn scale(args: ScaleArgs) -> ExitCode {
@@ -257,7 +255,7 @@ async fn scale(args: ScaleArgs) -> ExitCode {
             let request = async |windlass: &Windlass| {
                 Ok(Intent::ScaleTo { cluster: windlass.part(&name, cluster).await?, nodes }.into())
             };
-            Change { consent: consent.consent(), ..Change::new(&name, command, &how) }.run(request).await
+            Change::new(&name, command, &how, consent.consent()).run(request).await
         }
     }
 }
@@ -276,7 +274,7 @@ async fn scale_by_step(word: &str, intent: fn(ElementName) -> Intent, args: Scal
     let ScaleStepArgs { name, component, consent, how } = &args;
     let command = format!("scale {word} {name} {component}");
     let request = async |windlass: &Windlass| Ok(intent(windlass.part(name, component).await?).into());
-    Change { consent: consent.consent(), ..Change::new(name, command, how) }.run(request).await
+    Change::new(name, command, how, consent.consent()).run(request).await
 }
 
 async fn heal(args: HealArgs) -> ExitCode {
@@ -289,7 +287,7 @@ async fn heal(args: HealArgs) -> ExitCode {
         };
         Ok(Request::from(Intent::Heal(part)).refreshed(refresh.within()))
     };
-    Change::new(name, command, how).run(request).await
+    Change::new(name, command, how, Consent::Any).run(request).await
 }
 
 async fn call(args: CallArgs) -> ExitCode {
@@ -304,7 +302,7 @@ async fn call(args: CallArgs) -> ExitCode {
         let arguments = Arguments::new(given.values, is_secret)?;
         Ok(Request::call(windlass.part(name, part).await?, called.clone(), arguments))
     };
-    Change::new(name, command, how).run(request).await
+    Change::new(name, command, how, Consent::Any).run(request).await
 }
 
 async fn rollback(args: RollbackArgs) -> ExitCode {
@@ -316,8 +314,8 @@ async fn rollback(args: RollbackArgs) -> ExitCode {
         }
         Ok(Intent::Rollback(*to).into())
     };
-    let consent = consent.consent();
-    Change { force: force.force, consent, ..Change::new(name, command, how) }.run(request).await
+    let change = Change::new(name, command, how, consent.consent());
+    Change { force: force.force, ..change }.run(request).await
 }
 
 pub(crate) async fn cancel(args: CancelArgs) -> ExitCode {
