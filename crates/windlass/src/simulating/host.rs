@@ -24,8 +24,8 @@ use crate::open::Windlass;
 /// Maximum virtual duration of a script.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// An application in a health check. The fields are the key of the application, the application itself, and the position
-/// in [`Rules`] of its answer to this check. The position is `None` if the file of answers has no such answer.
+/// An application in a health check. The fields are the key of the application, the application itself, and the
+/// position in [`Rules`] of its answer to this check. The position is `None` if the file of answers has no such answer.
 pub(super) type Element<'m> = (Key, &'m Application, Option<usize>);
 
 /// The results of a health check of a batch of applications.

@@ -104,9 +104,9 @@ pub(super) struct Rule {
     /// The virtual duration of the script.
     pub(super) takes: Duration,
     pub(super) says: Says,
-    /// The parsed forms of the answer's update. There is one form for each entry of [`Cast::titles`], because the entries
-    /// have different shapes of documents. A form is `None` if the update does not fit the shape. The list is empty if
-    /// the answer does not give every health check the same update. See [`Rule::new`].
+    /// The parsed forms of the answer's update. There is one form for each entry of [`Cast::titles`], because the
+    /// entries have different shapes of documents. A form is `None` if the update does not fit the shape. The list is
+    /// empty if the answer does not give every health check the same update. See [`Rule::new`].
     pub(super) parsed: Vec<Option<Update>>,
 }
 
