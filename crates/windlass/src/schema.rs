@@ -24,7 +24,8 @@ pub enum Document {
     Project,
     /// An application manifest.
     Manifest,
-    /// A file with the markers and properties of an environment.
+    /// A file with markers and properties, which `windlass env import` adds to an environment. A marker is a name that
+    /// describes the environment, such as `eu`.
     Environment,
     /// The document that a script reads.
     ScriptInput,
@@ -44,7 +45,8 @@ impl Document {
         Self::ScriptOutput,
     ];
 
-    /// Returns the file name of the kind's published schema, in the folder `schemas`.
+    /// Returns the file name of the JSON Schema for this kind of document. The folder `schemas` of the windlass
+    /// repository contains the file.
     pub fn file(self) -> &'static str {
         match self {
             Self::Assembly => "assembly.schema.json",
@@ -83,7 +85,7 @@ pub fn schema(document: Document, runtimes: &RuntimeRegistry, drivers: &Registry
     }
 }
 
-/// Returns the driver properties of each driver.
+/// Returns the JSON Schemas of the driver properties, by the kind of the driver and the key of the property.
 fn properties(drivers: &Registry) -> DriverProperties {
     let of = |driver: &Arc<dyn Driver>| {
         let properties = driver.properties().into_iter();

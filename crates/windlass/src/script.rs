@@ -38,7 +38,7 @@ const MAX_SCRIPT: usize = 64 << 20;
 /// The folder of the scripts in a package.
 const SCRIPTS: &str = "Lifecycle/script/scripts";
 
-/// The names that users give to kinds of scripts, with the transitions that the scripts perform.
+/// Names for transitions in `windlass script run`. For example, a user can write `launch` in place of `Install`.
 const KINDS: [(&str, Transition); 4] = [
     ("launch", Transition::Install),
     ("destroy", Transition::Uninstall),
@@ -92,7 +92,7 @@ impl CasesView {
     }
 }
 
-/// A file with a test case.
+/// The content of a YAML file in the folder `tests` of a package.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CaseFile {
@@ -158,8 +158,11 @@ pub fn parse_kind(kind: &str, script: &Path) -> Result<CaseAction, Error> {
     }
 }
 
-/// Reads a script as a package of its own. If the script belongs to a package, adds the files and driver
-/// properties of that package. `style` overrides the package's style.
+/// Creates a package whose only action is `action`, which the given script performs.
+///
+/// If the script is in the folder `Lifecycle/script/scripts` of an existing package, the new package also gets the
+/// other files and the driver properties of the existing package. `style` is the style in which the script runs.
+/// Without `style`, the style comes from the driver properties.
 ///
 /// # Errors
 ///
@@ -360,7 +363,8 @@ fn case_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
-/// Finds an action of a package by its name.
+/// Returns the action that a test case names. The name is `discover`, or the name of an action that the package
+/// declares. If the package declares no such action, the error points at the key `action` of the test case.
 fn action_of(package: &Package, name: &str, source: &Arc<Source>, root: &Node) -> Result<CaseAction, Error> {
     if name == "discover" {
         return Ok(CaseAction::Discover);

@@ -45,7 +45,7 @@ impl ScriptFiles {
     }
 }
 
-/// Returns the files of a folder in the form that a check reads.
+/// Converts the files of a folder to the type that [`check_scripts`] requires.
 pub(crate) fn listed(files: &[PackageFile]) -> Vec<ScriptFile<'_>> {
     files.iter().map(|file| ScriptFile { path: &file.path, executable: file.executable }).collect()
 }

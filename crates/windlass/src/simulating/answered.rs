@@ -76,7 +76,9 @@ impl Printout {
     }
 }
 
-/// Returns the entry of an instance in the output of a script.
+/// Creates the entry for the instance of `call` in a simulated output. The entry consists of the id under which the
+/// script reports the instance, and the update of the instance. `instance` is the answer from the file of answers.
+/// `name` is the name of the application.
 fn entry(instance: &Instance, script: &Script, call: &Call, name: &str) -> (String, Value) {
     let mut update = match &instance.update {
         Some(update) => of_call(update, call, name),

@@ -31,7 +31,7 @@ use super::codes;
 use super::rules::{Instance, Rule, Rules, Says, Script, Window};
 use crate::error::Error;
 
-/// The version of the format of the file.
+/// The value of the key `version` that each file of answers must have.
 const VERSION: u32 = 1;
 
 /// An action of an operator, at a time of the simulation.
@@ -42,12 +42,12 @@ pub(super) struct Action {
     pub(super) what: Intent,
 }
 
-/// The intent of an action.
+/// A request of a simulated operator.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Intent {
     /// Launches instances of an application. `title` is the position of the application in [`Cast::titles`].
     Launch { title: usize, count: u16 },
-    /// Destroys an application.
+    /// Destroys an application. This request is also possible after the launch of the application has failed.
     Destroy(AssemblyName),
     /// Changes values of configuration pins.
     Reconfigure(AssemblyName, BTreeMap<String, Value>),
@@ -151,7 +151,8 @@ impl Answers {
     }
 }
 
-/// A reader of the file's entries, which collects their problems.
+/// A converter from the entries of a file of answers to [`Action`]s and [`Rule`]s. It collects the problems of all
+/// entries.
 struct Reader<'r> {
     source: &'r Arc<Source>,
     root: &'r Node,

@@ -1,4 +1,4 @@
-//! A simulated application: its document, its commands, and its open call.
+//! A simulated application: its instance document, its commands, and its open call.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -32,15 +32,15 @@ pub(super) struct Application {
     pub(super) failure: Option<Failure>,
     /// The commands that have not ended, by their ids.
     pub(super) commands: BTreeMap<CommandId, CommandRecord>,
-    /// A health check whose answer has this [number](super::machine::CheckAnswer::number) changes no record, so the
-    /// simulation skips the answer. `None` if no such answer is known.
+    /// The [number](super::machine::CheckAnswer::number) of the last answer to a health check, if this answer changed
+    /// no record. The simulation skips the next answers with the same number. [`touch`](Self::touch) resets the field
+    /// to `None`.
     pub(super) unchanged_by: Option<usize>,
     /// The number of changes of the application's records. The result of a health check that read an older
     /// revision is dropped.
     pub(super) revision: u64,
 }
 
-/// The stage in the life of a simulated application.
 #[derive(Debug)]
 pub(super) enum Stage {
     /// The application runs, and only health checks run for it.
@@ -63,7 +63,8 @@ pub(super) struct OpenCall {
     pub(super) polls: u32,
     /// Whether no report of the call has been applied yet.
     pub(super) is_unheard: bool,
-    /// The values of the pins after a reconfiguration.
+    /// The values that the application gets if this call succeeds. Only a reconfiguration has such values; `None` for
+    /// any other call.
     pub(super) values: Option<Values>,
 }
 
@@ -73,9 +74,9 @@ pub(super) struct Applied {
     pub(super) log: Vec<LogEntry>,
     /// Log entries about the results of commands.
     pub(super) results: Vec<LogEntry>,
-    /// Log entries about changes of the document.
+    /// Log entries about changes of the instance document, such as a new status.
     pub(super) changes: Vec<LogEntry>,
-    /// Whether the document or the natural id has changed.
+    /// Whether the instance document or the natural id has changed.
     pub(super) has_changed: bool,
 }
 
@@ -84,10 +85,12 @@ impl Application {
         InstanceView::new(&self.document).status()
     }
 
-    /// Applies a report by the same function as the engine. Masks values of sensitive pins in the result.
+    /// Applies a report to the application. The engine and this method apply updates by the same function, [`accept`].
+    /// The returned entries about changes and results contain no secrets.
     ///
     /// # Errors
-    /// Returns the failure of a report that does not fit the document. In this case, nothing has changed.
+    /// Returns a failure if the updates of the report are not valid for the instance document. In this case, the
+    /// application has not changed.
     pub(super) fn apply(
         &mut self,
         title: &Title,
@@ -115,7 +118,8 @@ impl Application {
         Ok(Applied { log, results, changes, has_changed })
     }
 
-    /// Replaces the document of the application.
+    /// Sets the instance document. The next health check gets a copy of the document in which the flags `failed` and
+    /// `converging` of the status are reset.
     pub(super) fn replace(&mut self, document: Value) {
         self.check.document.clone_from(&document);
         clear_complaint(&mut self.check.document);
@@ -123,7 +127,7 @@ impl Application {
         self.touch();
     }
 
-    /// Records that the application's records have changed.
+    /// Counts a change of the application's records in `revision`, and resets `unchanged_by`.
     pub(super) fn touch(&mut self) {
         self.revision += 1;
         self.unchanged_by = None;
@@ -135,7 +139,8 @@ impl Application {
         self.note_commands();
     }
 
-    /// Drops the commands that have ended. Passes the open commands to the health check.
+    /// Removes the commands that have ended. Writes the ids of the other commands into the call of the next health
+    /// check.
     pub(super) fn note_commands(&mut self) {
         self.commands.retain(|_, record| !record.state.is_final());
         let open = self.commands.keys().map(|id| OpenCommand { id: id.clone(), secrets: Vec::new() });
@@ -161,8 +166,8 @@ impl Application {
         log
     }
 
-    /// Returns a redactor of the application's secrets. The secrets include the values of sensitive signals
-    /// in the present document and in `after`.
+    /// Returns a redactor that masks the application's secrets. Secrets are also the values of sensitive signals, both
+    /// in the current instance document and in the new document `after`.
     fn redactor(&self, title: &Title, after: &Value) -> Redactor {
         let sensitive = title.compiled.package.pins().map(sensitive_signals).unwrap_or_default();
         let published = |document: &Value| -> Vec<String> {
@@ -177,7 +182,7 @@ impl Application {
     }
 }
 
-/// Returns the ids of signals whose values are secret.
+/// Returns the ids of all signals that are marked as sensitive. An id is `INTERFACE.PIN`, such as `compute.ip`.
 fn sensitive_signals(pins: &Pins) -> BTreeSet<String> {
     let signals =
         pins.iter().filter(|(_, pin)| pin.sensitive && matches!(pin.kind, PinType::PublishSignal(_)));

@@ -58,7 +58,8 @@ pub(super) struct Cast {
     pub(super) has_scripts: bool,
 }
 
-/// An application whose instances are launched or adopted.
+/// A kind of applications, which one manifest declares. The simulation launches or adopts any number of applications of
+/// this kind.
 pub(super) struct Title {
     pub(super) published: PublishedApplication,
     /// The position of the application's factory in [`Cast::factories`].
@@ -79,20 +80,19 @@ pub(super) struct Compiled {
     pub(super) package: Arc<Package>,
     /// The shape of the instance documents.
     pub(super) shape: Shape,
-    /// The scripted component. For each simulated application, [`element`](Self::element) puts the name of
-    /// its assembly in front of the component's name.
+    /// The component that the scripts of the manifest manage. [`element`](Self::element) returns the full name of this
+    /// component in a simulated application.
     pub(super) component: Element,
     pub(super) properties: BTreeMap<PropertyName, Input>,
 }
 
 impl Compiled {
-    /// Returns the names of the component's sensitive properties.
     pub(super) fn sensitive(&self) -> BTreeSet<PropertyName> {
         let properties = self.component.properties.iter().filter(|(_, property)| property.sensitive);
         properties.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Returns the full name of the component in an assembly.
+    /// Returns the full name of the component in the simulated application `assembly`, such as `vm-2__machine`.
     pub(super) fn element(&self, assembly: &AssemblyName) -> ElementName {
         let root = ElementName::from(assembly);
         self.component.component.as_ref().map_or_else(|| root.clone(), |part| root.child(part))
@@ -194,7 +194,8 @@ impl Cast {
         }
     }
 
-    /// Returns the position of an application with this title or short name.
+    /// Returns the position in [`titles`](Self::titles) of the entry whose title or short name is `text`. Returns
+    /// `None` if there is no such entry.
     pub(super) fn title(&self, text: &str) -> Option<usize> {
         let is_it = |one: &Title| one.published.title == text || one.published.name.as_str() == text;
         self.titles.iter().position(is_it)
@@ -355,8 +356,8 @@ fn compile(
     Ok((Compiled { package, shape, component, properties }, warnings))
 }
 
-/// The secrets of a launch. A resolver looks them up to find the values of properties before the launch, when
-/// no component has published an output.
+/// The secrets of a launch, by the references to them. A resolver uses this [`Lookup`] before the launch. At that time,
+/// there are no outputs and no instance ids.
 struct Given(BTreeMap<SecretRef, Sensitive<String>>);
 
 impl Lookup for Given {

@@ -65,11 +65,11 @@ impl Host<'_> {
         asked
     }
 
-    /// Returns the results of the health check of several applications, if they are known without running a
-    /// script. The result of an application is known if the answer that applies to it contains the result as data.
+    /// Returns the results of a health check of `batch`, if the answers contain the results as data
+    /// ([`Says::Instance`]). In a simulation without a runtime, the default answer is such an answer, too.
     ///
-    /// Returns `None` if a script must run for an application, or if an answer contains the output of the script
-    /// or a failure. Also returns `None` if the check reaches its timeout.
+    /// Returns `None` if one of the applications has no answer with data. Also returns `None` if the health check
+    /// reaches its timeout.
     fn known(&self, title: usize, batch: &[Element<'_>]) -> Option<Asked> {
         let rule = |number: Option<usize>| number.map_or(&self.standard, |at| self.parts.rules.get(at));
         let is_data = |(.., number): &Element<'_>| {
@@ -169,9 +169,12 @@ impl Host<'_> {
         self.ask(now, &calls, &part).await
     }
 
-    /// Returns the results of a health check whose output is simulated. The file of answers determines this output, and
-    /// the script does not run. The applications in `part` are checked together. Returns `None` if the script must run.
-    /// Also returns `None` if the file of answers simulates a failure or a timeout.
+    /// Returns the results of a simulated health check of the applications in `part`. The script does not run. The
+    /// method creates the output of the script from the answers, and reads the results from this output without a call
+    /// of the driver.
+    ///
+    /// Returns `None` if the driver must be called. The reason is one of two: the script must run, or the simulated
+    /// script fails or reaches its timeout.
     fn printed(
         &self,
         now: Timestamp,
@@ -191,7 +194,8 @@ impl Host<'_> {
     }
 }
 
-/// Returns the warnings on stderr of a health check that succeeded.
+/// Returns the warnings and errors that a health check script has written to stderr, at most [`LINES`] of them. Secrets
+/// are masked. If one of the `answers` is a failure, returns no entries.
 fn lines(batch: &[Element<'_>], answers: &[Result<Observed, Failure>], stderr: &str) -> Vec<LogEntry> {
     if stderr.is_empty() || answers.iter().any(Result::is_err) {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! The driver's context in a simulation. A job of the context runs a script, unless an answer of the
-//! simulation replaces the run. In this case, the job runs nothing, and returns the answer as its output.
+//! The context of driver calls in a simulation. The driver requests jobs from the context. In some contexts, each job
+//! really runs its script. In the other contexts, each job runs nothing, and returns a simulated output.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -13,9 +13,9 @@ use super::answered::Printout;
 
 /// The way in which a context executes jobs.
 pub(super) enum Jobs {
-    /// The jobs run scripts.
+    /// Each job really runs its script, by means of this inner context.
     Run(Unrecorded),
-    /// The jobs run nothing, and each returns this output.
+    /// Each job runs nothing, and returns this output.
     Answer(Printout),
 }
 

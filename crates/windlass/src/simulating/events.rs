@@ -75,7 +75,8 @@ pub struct SimulationView {
     pub adopted: u64,
     /// Number of applications that were destroyed.
     pub destroyed: u64,
-    /// Number of changes of a status, a signal or a reference of an instance.
+    /// Number of changes that instances have reported. Each change of a status, of a signal or of a reference to
+    /// another instance counts as one.
     pub changes: u64,
     /// Number of applications at the end, by status: `active`, `converging`, `degraded`, `failed`, `-` for no
     /// status, `launch failed` and `removal failed`.

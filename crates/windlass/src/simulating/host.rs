@@ -24,8 +24,8 @@ use crate::open::Windlass;
 /// Maximum virtual duration of a script.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// An application whose health is checked, with its key. The last field is the position in [`Rules`] of the answer that
-/// replaces the output of the health check. The position is `None` if the file of answers has no answer for this check.
+/// An application in a health check. The fields are the key of the application, the application itself, and the
+/// position in [`Rules`] of its answer to this check. The position is `None` if the file of answers has no such answer.
 pub(super) type Element<'m> = (Key, &'m Application, Option<usize>);
 
 /// The results of a health check of a batch of applications.
@@ -50,8 +50,7 @@ pub(super) struct HostParts<'h> {
     pub(super) runtime: Option<Arc<dyn Runtime>>,
 }
 
-/// An executor of tasks. It calls the driver, and the driver requests jobs. A job runs a script, unless an answer
-/// replaces the run. In this case, the job runs nothing, and returns the answer as its output.
+/// An executor of tasks. For each task, a script really runs, or the host simulates the result of the script.
 pub(super) struct Host<'h> {
     pub(super) parts: HostParts<'h>,
     /// The default answer to a health check. It is used if no answer of the file of answers applies.
@@ -77,7 +76,8 @@ impl<'h> Host<'h> {
         Self { parts, standard, timeouts, parsed: Mutex::default() }
     }
 
-    /// Advances the clock from event to event, and runs the tasks that become due.
+    /// Runs the simulation until the virtual time `until`. The loop advances the clock to the next due time of the
+    /// machine, runs the tasks of the machine, and passes the new events of the timeline to `tell`.
     ///
     /// # Errors
     /// Returns [`EngineError::Stopped`] if a stop is triggered.
@@ -152,7 +152,8 @@ impl<'h> Host<'h> {
         (kept.checkpoint, result, kept.took)
     }
 
-    /// Observes an instance that is converging.
+    /// Asks the driver whether an instance has reached the state that `call` requests. Until now, the instance was
+    /// still changing (*converging*). The returned list contains one result.
     async fn observe(
         &self,
         machine: &Machine<'_>,
@@ -182,9 +183,12 @@ impl<'h> Host<'h> {
         (found, context.into_kept().took)
     }
 
-    /// Asks the driver for the state of the instances of `calls`. The driver needs the output of the health check
-    /// script. If the file of answers has an answer for an application in `batch`, the answer replaces the output.
-    /// If the file has no such answer, and the simulation has a runtime, the script runs.
+    /// Asks the driver for the state of the instances of `calls`, and returns one result for each call. `batch`
+    /// contains the applications of the calls, in the same order.
+    ///
+    /// The driver reads the results from the output of the health check script. The script really runs if the
+    /// simulation has a runtime and no application in `batch` has an answer in the file of answers. Otherwise, the
+    /// driver gets a simulated output.
     pub(super) async fn ask(
         &self,
         now: Timestamp,

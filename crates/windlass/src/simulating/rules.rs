@@ -47,13 +47,14 @@ impl fmt::Display for Script {
     }
 }
 
-/// The times since the beginning of the simulation at which an answer applies.
+/// The part of the simulated time in which an answer applies. All times are counted from the beginning of the
+/// simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Window {
     pub(super) from: Duration,
     pub(super) until: Option<Duration>,
-    /// The period of a repetition, and the length of the first part of each period. From `from` until `until`, the
-    /// answer applies only in this part of each period. `None` if the answer applies all the time.
+    /// A period and a duration, such as `(6 h, 10 min)`: the answer applies in the first 10 minutes of every 6 hours.
+    /// The first period begins at `from`. `None` if the answer applies from `from` until `until` without a break.
     pub(super) cycle: Option<(Duration, Duration)>,
 }
 
@@ -97,15 +98,15 @@ pub(super) struct Rule {
     pub(super) script: Script,
     /// The position of the application's title in [`Cast::titles`]; `None` for all titles.
     pub(super) title: Option<usize>,
-    /// The names or natural ids of the instances to which the answer applies; `None` for all instances.
+    /// The names or natural ids of the applications to which the answer applies; `None` for all applications.
     pub(super) applications: Option<BTreeSet<String>>,
     pub(super) window: Window,
     /// The virtual duration of the script.
     pub(super) takes: Duration,
     pub(super) says: Says,
-    /// The parsed update of an answer that gives each health check the same update. There is one entry for each
-    /// application in [`Cast::titles`]; `None` means that the update is invalid for the application. The list is empty
-    /// for all other answers. See [`Rule::new`].
+    /// The parsed forms of the answer's update. There is one form for each entry of [`Cast::titles`], because the
+    /// entries have different shapes of documents. A form is `None` if the update does not fit the shape. The list is
+    /// empty if the answer does not give every health check the same update. See [`Rule::new`].
     pub(super) parsed: Vec<Option<Update>>,
 }
 
@@ -191,14 +192,15 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The answers in the order of the file. The first answer that applies is used.
+/// The answers in the order in which the file of answers lists them. If several answers apply to a run of a script, the
+/// simulation uses the first one.
 #[derive(Debug, Default)]
 pub(super) struct Rules(Vec<Rule>);
 
 impl Rules {
-    /// Returns the positions of the answers that apply to a run of `script` at `time`, the virtual time since the
-    /// beginning of the simulation. `title` is the position of the script's application in [`Cast::titles`]. If
-    /// `title` is `None`, the result includes the answers for all applications.
+    /// Returns the positions of the answers whose script, title and window fit a run of `script`. `time` is the time of
+    /// the run since the beginning of the simulation. `title` is the position of the script's application in
+    /// [`Cast::titles`]. If `title` is `None`, answers with any title fit.
     pub(super) fn active(&self, script: &Script, title: Option<usize>, time: Duration) -> Vec<usize> {
         let is_active = |rule: &Rule| {
             rule.script == *script

@@ -24,7 +24,7 @@ use crate::launching::{called, commands, described, free_from};
 /// The name of the simulated store, which is part of the ids of calls.
 const STORE: &str = "sim";
 
-/// The data with which a call begins.
+/// The action of a new [`Call`], and the data that depend on the action.
 struct Begin {
     action: Action,
     script: Script,
@@ -105,7 +105,8 @@ impl Machine<'_> {
         key
     }
 
-    /// Executes an action of an operator.
+    /// Executes an action of a simulated operator. `action` is the position of this action in
+    /// [`MachineSettings::actions`](super::MachineSettings::actions).
     pub(super) fn act(&mut self, now: Timestamp, action: usize) {
         match self.settings.actions[action].what.clone() {
             Intent::Launch { title, count } => (0..count).for_each(|_| self.launch(now, title)),
@@ -191,7 +192,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Begins a call on an application.
+    /// Creates a call from `begin`, and adds a task in which the host performs the call. The application is
+    /// [busy](Stage::Busy) until the call ends. If the package has no script for the action, adds only an event of the
+    /// kind `refused`.
     fn begin(&mut self, now: Timestamp, key: Key, begin: Begin) {
         let id = call_id(self.number());
         let Some(application) = self.applications.get_mut(&key) else { return };
@@ -266,7 +269,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Handles the observation of an instance that is converging.
+    /// Handles the result of an observation. The observed instance has an open call, and was still changing
+    /// (*converging*). If the observation has failed, schedules the next observation.
     pub(super) fn observed(&mut self, now: Timestamp, key: Key, result: Result<Observed, Failure>) {
         match result {
             Ok(Observed { observation, mut report }) => {
@@ -281,7 +285,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Applies the report of a call, and decides whether the call has ended.
+    /// Applies the report of the open call, and determines the outcome of the call. The call then succeeds or fails, or
+    /// the instance is observed again later. `seen` is the observation from which the report comes; `None` if the
+    /// report is the answer to the call itself.
     fn reported(&mut self, now: Timestamp, key: Key, report: Report, seen: Option<&Observation>) {
         let settled = report.settled;
         let Some(Application { stage: Stage::Busy(open), .. }) = self.applications.get(&key) else { return };
@@ -306,7 +312,11 @@ impl Machine<'_> {
         }
     }
 
-    /// Applies a report of an open call to its application.
+    /// Applies a report to the application whose call is open, and adds the changes to the timeline. If the report is
+    /// the first one of a transition, first resets the flags `failed` and `converging` of the status.
+    ///
+    /// # Errors
+    /// Returns a failure if the report is not valid, or if its natural id belongs to another application.
     fn take_report(&mut self, now: Timestamp, key: Key, report: Report) -> Result<(), Failure> {
         self.refuse_claimed(key, &report)?;
         let Some(application) = self.applications.get_mut(&key) else { return Ok(()) };
@@ -337,7 +347,8 @@ impl Machine<'_> {
         other.map_or(Ok(()), |other| Err(claimed(natural, &other.name)))
     }
 
-    /// Schedules the next observation of an instance that is converging.
+    /// Schedules the next [`poll`](Self::poll) of an instance that is still changing (*converging*). The poll happens
+    /// at the timeout of the open call at the latest.
     fn converge(&mut self, now: Timestamp, key: Key) {
         let first = self.settings.poll;
         let Some(Application { stage: Stage::Busy(open), .. }) = self.applications.get_mut(&key) else {
@@ -349,7 +360,9 @@ impl Machine<'_> {
         self.at(at, Timer::Poll(key));
     }
 
-    /// Observes an instance that is converging. If the timeout of the call has passed, the call fails.
+    /// Continues an open call whose instance is still changing (*converging*). If the timeout of the call has passed,
+    /// the call fails. Otherwise, adds a task in which the host observes the instance. If the driver can't observe the
+    /// instance, only schedules the next poll.
     pub(super) fn poll(&mut self, now: Timestamp, key: Key) {
         let Some(application) = self.applications.get_mut(&key) else { return };
         let Stage::Busy(open) = &mut application.stage else { return };

@@ -25,7 +25,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Applies the answers of a health check.
+    /// Ends a health check of a factory's applications, and applies each answer to its application. Drops an answer if
+    /// the application is no longer [up](Stage::Up), or if its records have changed since the check read them. Adds
+    /// the warnings in `lines` to the timeline, unless the previous health check had the same warnings.
     pub(super) fn checked(
         &mut self,
         now: Timestamp,

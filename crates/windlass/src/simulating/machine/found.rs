@@ -1,4 +1,4 @@
-//! Discoveries: the search of a factory for instances, and the adoption of found instances.
+//! Discoveries: the script of a factory searches for instances, and the simulation adopts the found instances.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{Duty, Machine, Task};
 use crate::launching::{Decision, Known, described, name_base};
 
 impl Machine<'_> {
-    /// Starts the search of a factory for instances.
+    /// Adds a task in which the discovery script of a factory searches for instances.
     pub(super) fn begin_discovery(&mut self, factory: usize) {
         let of = &self.cast.factories[factory];
         let (package, location) = (of.compiled.package.clone(), self.cast.location.clone());
@@ -22,7 +22,8 @@ impl Machine<'_> {
         self.tasks.push(Task::Discover { factory, query: Box::new(query) });
     }
 
-    /// Adopts the new instances that a search has found, and applies the reports about known instances.
+    /// Ends a discovery: adopts the new instances that the script has found, and applies the reports about known
+    /// instances.
     pub(super) fn discovered(&mut self, now: Timestamp, factory: usize, found: Result<Vec<Found>, Failure>) {
         self.duty_ended(now, Duty::Discover(factory));
         let found = match found {
@@ -85,7 +86,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Reports that a search has failed. If the same failure is repeated, only the first one is reported.
+    /// Reports that a discovery has failed. If the same failure is repeated, only the first one is reported.
     fn discovery_failed(&mut self, factory: usize, failure: &Failure) {
         let text = format!("the discovery failed: {}", described(failure));
         if self.factories[factory].failing.as_ref() != Some(&text) {
@@ -95,7 +96,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Returns the known applications of a factory by their natural ids.
+    /// Returns the applications of a factory. `by_natural` contains all applications that have a natural id.
+    /// `launching` is one of the applications that have no natural id.
     fn known(&self, factory: usize) -> Known {
         let mut known = Known { by_natural: BTreeMap::new(), launching: None };
         let members = self.factories[factory].members.iter();

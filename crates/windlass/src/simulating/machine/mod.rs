@@ -3,8 +3,8 @@
 //!
 //! The machine reads no clock and runs nothing. The same [schedule](windlass_engine::schedule) as in the
 //! daemon starts health checks and discoveries. All other timed events are on the agenda: actions of
-//! operators, ends of tasks, and observations of instances that are converging. The memory of the machine
-//! depends on the existing applications, not on the simulated time.
+//! operators, ends of tasks, and observations of instances that are still changing (*converging*). The memory of the
+//! machine depends on the existing applications, not on the simulated time.
 
 mod calls;
 mod checks;
@@ -39,27 +39,29 @@ enum Duty {
     Discover(usize),
 }
 
-/// A task for the host: a script that runs, or that an answer replaces.
+/// A task for the host. The host runs a script, or simulates the result of the script. The field `factory` is the
+/// position of a factory in [`Cast::factories`].
 pub(super) enum Task {
-    /// Performs a call.
+    /// Performs the open call of the application `key`.
     Perform { key: Key, script: Script, call: Box<Call> },
-    /// Observes an instance that is converging.
+    /// Finds out whether an instance that was still changing (*converging*) has reached the state that the call
+    /// requests.
     Observe { key: Key, call: Box<Call> },
-    /// Checks applications of a factory.
+    /// Runs the health check for several applications of one factory.
     Check { factory: usize, keys: Vec<Key> },
-    /// Searches for instances of a factory.
+    /// Runs the discovery script of a factory, which searches for instances.
     Discover { factory: usize, query: Box<Query> },
 }
 
-/// The result of a task.
+/// The result of a [`Task`], with the `key` or the `factory` of the task.
 pub(super) enum TaskEnd {
-    /// A call has ended, perhaps after an intermediate report.
+    /// `checkpoint` is the last intermediate report of the call; `None` if the call had no such report.
     Performed { key: Key, script: Script, checkpoint: Option<Report>, result: Result<Report, Failure> },
-    /// An instance was observed.
+    /// `result` tells whether the instance has reached the state that the open call requests.
     Observed { key: Key, result: Result<Observed, Failure> },
-    /// A health check has ended.
+    /// `lines` contains the warnings that the health check script has written to stderr.
     Checked { factory: usize, answers: Vec<CheckAnswer>, lines: Vec<LogEntry>, runs: Runs },
-    /// A search for instances has ended.
+    /// `found` contains the instances that the discovery script has found.
     Discovered { factory: usize, found: Result<Vec<Found>, Failure> },
 }
 
@@ -71,9 +73,9 @@ pub(super) struct CheckAnswer {
     /// The result of the check. `None` if an earlier check of the application had the same answer and changed
     /// nothing, so that the result need not be applied again.
     pub(super) answer: Option<Result<Observed, Failure>>,
-    /// The number of the answer: its position in the file of answers, or `usize::MAX` for the default answer. The
-    /// answer with this number is the same for every call. `None` if the answer depends on the call, for example
-    /// because a script gives it.
+    /// The number of an answer that gives every health check the same data. The number is the position in the file of
+    /// answers, or `usize::MAX` for the default answer. `None` if the result has another origin, such as the output of
+    /// a script.
     pub(super) number: Option<usize>,
 }
 
@@ -85,7 +87,6 @@ enum Timer {
     Ended(Box<TaskEnd>),
 }
 
-/// The settings with which a machine is created.
 pub(super) struct MachineSettings {
     pub(super) from: Timestamp,
     pub(super) until: Timestamp,
@@ -93,20 +94,20 @@ pub(super) struct MachineSettings {
     pub(super) health: Option<Duration>,
     /// Number of applications that are launched from each entry of [`Cast::titles`] at the beginning.
     pub(super) count: u32,
-    /// The pause before the first observation of an instance that is converging.
+    /// The pause before the first observation of an instance that is still changing (*converging*). Later pauses are
+    /// longer, at most 15 times this pause.
     pub(super) poll: Duration,
     pub(super) actions: Vec<Action>,
 }
 
-/// The state of a simulated factory.
 #[derive(Default)]
 struct FactoryState {
     /// The applications of the factory.
     members: BTreeSet<Key>,
     /// The applications of the factory, by natural id.
     naturals: BTreeMap<String, Key>,
-    /// The applications that each health check of the factory covers. A health check skips the applications that have
-    /// an open call at that time.
+    /// The applications whose health is checked repeatedly. A health check leaves out each application that is not
+    /// [up](Stage::Up) when the check begins.
     checked: BTreeSet<Key>,
     /// The failure of the last discovery, if it failed.
     failing: Option<String>,
@@ -114,7 +115,8 @@ struct FactoryState {
     lines: Vec<LogEntry>,
 }
 
-/// The state of the machine: the simulated applications, and the times of all events.
+/// The state machine of a simulation. The machine contains the simulated applications, and decides which tasks the host
+/// runs at which virtual time.
 pub(super) struct Machine<'c> {
     cast: &'c Cast,
     drivers: &'c Registry,
@@ -215,7 +217,7 @@ impl<'c> Machine<'c> {
         self.timeline.take()
     }
 
-    /// Returns the application with a number.
+    /// Returns the application with this key. Returns `None` if the application no longer exists.
     pub(super) fn application(&self, key: Key) -> Option<&Application> {
         self.applications.get(&key)
     }
@@ -308,7 +310,7 @@ impl<'c> Machine<'c> {
         }
     }
 
-    /// Reports that an application no longer exists, and removes it.
+    /// Adds an event of the kind `destroyed` to the timeline, and removes the application from the simulation.
     fn destroyed(&mut self, key: Key) {
         self.tell(key, "destroyed", Severity::Info, "its script says that it is destroyed");
         self.timeline.view.destroyed += 1;
@@ -328,7 +330,8 @@ impl<'c> Machine<'c> {
         self.numbers.clear();
     }
 
-    /// Updates the index of natural ids after a report about an application.
+    /// Adds an application under its natural id to the `naturals` of its factory. Does nothing if the application has
+    /// no natural id, or if `naturals` already contains the id.
     fn note_natural(&mut self, key: Key) {
         let Some(application) = self.applications.get(&key) else { return };
         let factory = &mut self.factories[self.cast.titles[application.title].factory];
