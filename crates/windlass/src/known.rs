@@ -47,7 +47,8 @@ impl Windlass {
         }
     }
 
-    /// Opens the store. Finishes exports that were interrupted, or rolls them back.
+    /// Opens the store. If there is no store, creates one (`create` is true) or fails (`create` is false). An earlier
+    /// export of an assembly may have been interrupted. The method finishes this export or rolls it back.
     async fn open_store(&self, create: bool) -> Result<Arc<dyn Store>, Unopened> {
         let settings = self.store_settings();
         let kind = stores::of(settings.address.as_deref())?;

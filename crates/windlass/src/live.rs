@@ -1,8 +1,10 @@
-//! The output of running jobs on this machine: followed, masked, and split into lines.
+//! The output of running jobs on this machine, as lines for display.
 //!
-//! A job's stderr is read from its runtime, whichever process submitted the job. The output is masked with
-//! the recorded secrets. Output that may contain other secrets is not followed. Such output is shown in
-//! masked form, after the end of the job is recorded.
+//! To follow a job, this module reads the stderr of the job from the job's runtime, and masks all recorded secrets.
+//! Another windlass program may have started the job.
+//!
+//! Some jobs may print secrets that are not recorded yet. The module does not follow these jobs. The output of these
+//! jobs is shown in masked form after their end is recorded.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -59,10 +61,11 @@ pub(crate) struct LiveOutput<'w> {
     receiver: mpsc::Receiver<LiveLine>,
 }
 
-/// The state of following one job.
+/// Whether [`LiveOutput`] follows the output of a job.
 enum Sight {
     /// No runtime has found the job yet. The number counts the unsuccessful searches for the job.
     Missing(u32),
+    /// The output is not followed; [`Hidden`] lists the reasons.
     Hidden,
     Followed {
         task: AbortHandle,
@@ -87,7 +90,7 @@ impl<'w> LiveOutput<'w> {
         line
     }
 
-    /// Returns the next line if one has arrived.
+    /// Like [`next`](Self::next), but returns `None` instead of waiting.
     fn arrived(&mut self) -> Option<LiveLine> {
         let line = self.backlog.pop_front().or_else(|| self.receiver.try_recv().ok())?;
         self.count(&line);
@@ -101,8 +104,8 @@ impl<'w> LiveOutput<'w> {
         }
     }
 
-    /// Follows the running jobs of a process. Returns the jobs whose output is not shown before their end.
-    /// Each job is returned only once.
+    /// Begins to follow the running jobs of a process. Returns the jobs that can't be followed, each with the reason.
+    /// The output of such a job is shown only after the end of the job. Later calls do not return the job again.
     ///
     /// # Errors
     /// Fails if the store can't be read.
@@ -276,8 +279,9 @@ pub struct RunningStep {
     pub since: Timestamp,
     /// The number of the step's calls that have ended.
     pub ended_calls: u64,
-    /// The last line that a running job of the step has written to stderr, masked. `None` before the first
-    /// line, and for output that must not be shown yet.
+    /// The last line that a running job of the step has written to stderr, with secrets masked. Lines without text are
+    /// skipped. `None` before the first line, and if the job can't be followed. For example, a job is not followed if
+    /// its output may contain secrets that are not recorded yet.
     pub last_line: Option<String>,
 }
 

@@ -20,7 +20,7 @@ use crate::view::status::{PairView, pairs_of};
 /// The shortest time between two searches for running jobs.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Number of events that are read at once.
+/// Maximum number of events that one query of the store returns.
 const PAGE: usize = 1_000;
 
 /// An entry of the log, as a JSON document of its own.
@@ -101,16 +101,18 @@ pub struct LogStream<'w> {
 }
 
 impl<'w> LogStream<'w> {
-    /// Follows the log of an assembly, or of all assemblies. If the filter contains a time, begins with the
-    /// entries since then. Without a time, begins with the steps that run now, and with the output of their
+    /// Follows the log of an assembly, or of all assemblies. If the filter contains a time, the stream begins with the
+    /// entries since then. Without a time, the stream begins with the steps that run now, and with the output of their
     /// jobs.
     ///
-    /// The output of a job on this machine is shown as soon as the job writes it, whichever process submitted
-    /// the job. The output of other jobs is shown when their end is recorded.
+    /// While a job runs on this machine, the stream returns each line of stderr as soon as the job has written the
+    /// line. Another windlass program may have started the job. Some jobs can't be followed, for example jobs on other
+    /// machines, and jobs whose output may contain secrets that are not recorded yet. The output of these jobs is
+    /// returned after their end is recorded.
     ///
     /// # Errors
     ///
-    /// Fails if there is no store, no such assembly or no such part, or if the store can't be read.
+    /// Fails if the assembly or the part does not exist, or if the store can't be read.
     pub async fn open(
         windlass: &'w Windlass,
         name: Option<&AssemblyName>,

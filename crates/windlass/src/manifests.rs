@@ -1,5 +1,5 @@
-//! Checks of application manifests. Each manifest is checked by itself and with its scripts. Then all
-//! manifests of a check are compared as pairs of an application and a factory.
+//! Checks of application manifests. Each manifest is checked by itself and with its scripts. Then the check compares
+//! each application with its factory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use windlass_source::{Diagnostic, Diagnostics, Severity, Source};
 
 use crate::script_files::ScriptFiles;
 
-/// The manifests of one check.
+/// The application manifests that a check has read so far, and the problems that it has found.
 #[derive(Debug)]
 pub(crate) struct Manifests<'a> {
     scripts: Option<&'a ScriptFiles>,
@@ -39,7 +39,8 @@ impl<'a> Manifests<'a> {
         self.read.push((stem.to_string_lossy().into_owned(), manifest));
     }
 
-    /// Checks the added manifests as pairs, and returns all problems.
+    /// Completes the check: compares the applications among the added manifests with their factories. Returns all
+    /// problems of the check.
     pub(crate) fn finish(mut self) -> Diagnostics {
         if self.scripts.is_some() && self.read.is_empty() && self.found.is_empty() {
             let message = "none of the files is an application manifest, so no script was looked up";

@@ -12,8 +12,9 @@ use windlass_descriptor::codes::MISFIT;
 use windlass_descriptor::parameter_schema::parameters;
 use windlass_source::{Diagnostic, Place, did_you_mean};
 
-/// Returns a warning for each given value, and each entry inside a given value, that does not have its
-/// declared type. `places` contains the places of parameter names that come from files.
+/// Returns a warning for each value in `given` that does not have its declared type. If a value is a list or a map, the
+/// entries of the value are checked, too. Some parameters come from files. For these parameters, `places` contains the
+/// place of the parameter's name in the file.
 pub(crate) fn misfits(
     assembly: &AssemblyDescriptor,
     given: &BTreeMap<String, Value>,
@@ -61,7 +62,8 @@ pub(crate) fn steps(pointer: &str) -> Vec<String> {
     pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
 }
 
-/// Returns the subschema that contains the keyword at a JSON pointer.
+/// Returns the subschema that contains a keyword. `keyword` is the JSON pointer to the keyword in `schema`. For
+/// example, for the pointer `/properties/nodes/type`, the function returns the subschema at `/properties/nodes`.
 pub(crate) fn at<'a>(schema: &'a Value, keyword: &str) -> Option<&'a Value> {
     schema.pointer(keyword.rsplit_once('/')?.0)
 }

@@ -45,8 +45,9 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Creates settings for the project of a file or folder. windlass searches for the project's
-    /// `windlass.yaml` in this folder, and then in the folders above.
+    /// Creates settings for the project to which `start` belongs. If `start` is a folder, windlass searches for
+    /// `windlass.yaml` in this folder, and then in the folders above. If `start` is a file, the search begins in the
+    /// folder of the file. Without a `windlass.yaml`, the working folder is the project.
     pub fn new(start: impl Into<PathBuf>) -> Self {
         Self {
             start: start.into(),
@@ -154,7 +155,8 @@ impl Settings {
         self
     }
 
-    /// Sets the command line that other processes see while this process holds a lease.
+    /// Sets the command line of this program, for display. If another program needs a lease that this program holds,
+    /// the other program shows this text to its user. The default is `windlass`.
     #[must_use]
     pub fn command(mut self, command: impl Into<String>) -> Self {
         self.command = command.into();
@@ -272,8 +274,8 @@ impl Windlass {
         }
     }
 
-    /// Calls the handler that [`Settings::notices`] sets, with the text of a notice. Such a notice does not belong to
-    /// the result of a command.
+    /// Calls the handler that [`Settings::notices`] sets. `what` is a notice that is not part of a command's result,
+    /// for example that an interrupted export was finished.
     pub(crate) fn tell(&self, what: &str) {
         (self.settings.tell)(what);
     }

@@ -23,14 +23,14 @@ pub struct PruneView {
     pub older: String,
     /// The assemblies with removed records, by name.
     pub assemblies: Vec<PrunedView>,
-    /// The assemblies that were skipped because another process holds their leases.
+    /// The assemblies that were skipped, because another program holds their leases.
     pub held: Vec<HeldView>,
 }
 
 /// The removed records of an assembly.
 #[derive(Debug, Clone, Serialize)]
 pub struct PrunedView {
-    /// The name of the assembly. The assembly itself may have been deleted before.
+    /// The name of the assembly. The assembly may no longer exist: its records stay until they are pruned.
     pub name: AssemblyName,
     /// The removed processes, with their steps, calls, jobs and events.
     pub processes: Vec<ProcessId>,
@@ -40,7 +40,7 @@ pub struct PrunedView {
     pub checks: usize,
 }
 
-/// An assembly whose lease another process holds.
+/// An assembly that was skipped, because another program holds its lease.
 #[derive(Debug, Clone, Serialize)]
 pub struct HeldView {
     /// The name of the assembly.

@@ -16,8 +16,8 @@ use crate::misfits::{at, steps};
 use crate::runtimes::RuntimeRegistry;
 use crate::schema::{Document, schema};
 
-/// Returns an error for each value of a `windlass.yaml` that the schema refuses. Before this check, the crate
-/// `project` has accepted the file.
+/// Validates a `windlass.yaml` with its JSON Schema. Returns an error for each value that violates the schema. The
+/// caller validates the file only if the crate `project` has found no errors in the file.
 pub(crate) fn refused(
     file: &Path,
     overlay: &Overlay,

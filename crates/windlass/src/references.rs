@@ -19,11 +19,10 @@ use windlass_store::{Store, StoreError};
 
 use crate::pages::for_each_assembly;
 
-/// An assembly that may have references. Its methods find the assemblies of the same store to which the
-/// references may refer.
+/// Finds the assemblies of the store to which the references of the assembly `own` may refer.
 pub(crate) struct Neighbours {
     own: AssemblyName,
-    /// The record of the assembly; `None` if it does not exist yet.
+    /// The record of `own`; `None` if the assembly `own` does not exist yet.
     record: Option<AssemblyRecord>,
 }
 
@@ -39,15 +38,17 @@ impl Neighbours {
         Ok(Self { own: own.clone(), record })
     }
 
-    /// Returns the elements and instances to which the assembly's references refer now.
+    /// Returns the elements of `own` that are references, each with the assembly or instance to which the reference
+    /// refers now.
     pub(crate) fn bound(&self) -> BTreeMap<ElementName, Referent> {
         let elements = self.record.iter().flat_map(|record| record.topology.elements());
         elements.filter_map(|element| Some((element.name.clone(), element.referent.clone()?))).collect()
     }
 
-    /// Finds the other assemblies whose descriptors have the wanted names. The result includes assemblies to
-    /// which no reference may refer at present, such as an assembly that is being taken down. For such an
-    /// assembly, the field [`unfit`](Existing::unfit) contains the reason.
+    /// Finds assemblies with the descriptor that a reference in `wanted` names. Versions of the descriptor are not
+    /// compared, and the assembly `own` is left out. The result includes assemblies to which no reference may refer at
+    /// present, such as an assembly that is being taken down. For such an assembly, the field
+    /// [`unfit`](Existing::unfit) contains the reason.
     pub(crate) async fn candidates(
         &self,
         store: Option<&dyn Store>,
@@ -81,9 +82,9 @@ impl Neighbours {
         Ok(candidates)
     }
 
-    /// Returns the reason why this assembly's references must not refer to the offered assembly; `None` if
-    /// they may. The reason does not depend on the properties that a reference requests. The offered
-    /// assembly must be Active, unless a reference already refers to it (`is_bound`).
+    /// Returns the reason why references of `own` must not refer to the offered assembly; `None` if they may. The
+    /// reason does not depend on the properties that a reference requests. The offered assembly must be Active, unless
+    /// a reference already refers to it (`is_bound`).
     fn unfit(&self, references: &References, offer: &Offer, is_bound: bool) -> Option<String> {
         if offer.is_going_down {
             return Some("it is being taken down".to_owned());
@@ -181,8 +182,9 @@ pub(crate) async fn look_for(
     Ok(found.into_iter().map(|thing| discovered(thing, package.name(), &asked, &sensitive)).collect())
 }
 
-/// Converts an instance that a driver found. If the driver does not report location and resource manager,
-/// uses the location and resource manager of the search. The instance's id becomes a property.
+/// Converts an instance that a driver found into a candidate for a reference. `asked` contains the properties for which
+/// the driver searched. If the driver reports no location or no resource manager, the candidate gets the value in
+/// `asked`. If the driver reports no property `id`, the natural id becomes this property.
 fn discovered(
     found: Found,
     resource: &DescriptorName,

@@ -24,19 +24,20 @@ pub struct RenameView {
     /// The assemblies that reference the renamed assembly, and the applications of a renamed factory. Their
     /// records contain the new name.
     pub followed: Vec<AssemblyName>,
-    /// The environments that have the assembly as a service. They contain the new name.
+    /// The names of the environments of which the assembly is a service. The records of these environments contain the
+    /// new name.
     pub environments: Vec<String>,
 }
 
 impl Upkeep<'_> {
-    /// Gives an assembly another name in all of its records, and calls no driver. Instances keep their ids.
-    /// The values of `${instance.name}` stay until the next `up`.
+    /// Gives an assembly another name in all of its records, and calls no driver. Instances keep their ids. The values
+    /// of `${instance.name}` stay until the next `up`.
     ///
     /// # Errors
     ///
-    /// Fails if there is no such assembly, or if the new name is in use or has a history. Fails if another
-    /// process holds the lease of this assembly or of an assembly that refers to it. Fails if the last
-    /// process of one of these assemblies was interrupted. In all these cases, nothing is changed.
+    /// Fails if there is no such assembly, or if the new name is in use or has a history. Fails if another program
+    /// holds the lease of this assembly or of an assembly that refers to it. Fails if the last process of one of these
+    /// assemblies was interrupted. In all these cases, nothing is changed.
     pub async fn rename(
         &self,
         from: &AssemblyName,

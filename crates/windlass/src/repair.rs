@@ -20,16 +20,16 @@ use crate::error::Error;
 /// more rounds than this maximum.
 const ROUNDS: usize = 32;
 
-/// Maximum number of fixes that a round tries one by one. Fixes are tried one by one only if all of them
-/// together would cause new syntax errors.
+/// Maximum number of fixes that a round (see [`ROUNDS`]) tries one by one. A round does so only if all fixes of the
+/// round together would cause new syntax errors. The round applies no fixes beyond this number.
 const MOST_TRIED: usize = 500;
 
-/// The destination of the repaired texts.
+/// Whether [`repair_paths`] changes the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repair {
-    /// The repaired texts are written to the files.
+    /// The repaired texts replace the texts of the files.
     Write,
-    /// The repaired texts are only returned.
+    /// The files stay unchanged. The repaired texts are only returned.
     DryRun,
 }
 

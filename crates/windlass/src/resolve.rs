@@ -17,9 +17,10 @@ pub struct ResolveView {
     pub version: u32,
     /// The name that the assembly would get.
     pub assembly: AssemblyName,
-    /// The descriptor as data. Every scalar is a text with the spelling of the descriptor.
+    /// The descriptor as data. Numbers and booleans are strings, spelled as in the descriptor: the version `1.10` is
+    /// the string `"1.10"`.
     pub descriptor: DescriptorData,
-    /// The expressions `${…}` without a known value, in the order of the canonical form of the descriptor.
+    /// The expressions `${…}` that no value has replaced, in the order of the canonical form of the descriptor.
     pub left: Vec<LeftView>,
 }
 
@@ -29,8 +30,8 @@ pub struct ResolveView {
 pub struct DescriptorData(Resolved);
 
 impl DescriptorData {
-    /// Returns the descriptor as YAML. If a text contains an expression `${…}` without a known value, a comment
-    /// behind the text gives the reason.
+    /// Returns the descriptor as YAML. If an expression `${…}` was not replaced by a value, a comment in the same line
+    /// contains the reason.
     pub fn text(&self) -> &str {
         &self.0.text
     }
@@ -47,14 +48,16 @@ impl Serialize for DescriptorData {
     }
 }
 
-/// An expression `${…}` without a known value.
+/// An expression `${…}` that no value has replaced.
 #[derive(Debug, Clone, Serialize)]
 pub struct LeftView {
     /// The text between the braces of `${…}`.
     pub reference: String,
-    /// The reason why the value is unknown.
+    /// The reason why no value has replaced the expression. For example, the value is a secret, or a driver will report
+    /// the value later.
     pub reason: String,
-    /// The place in the descriptor at which the value with this expression begins.
+    /// The place of the value that contains the expression. If the value is a list or a map, this is the place where
+    /// the list or map begins.
     pub place: Place,
 }
 

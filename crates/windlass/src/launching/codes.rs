@@ -1,4 +1,4 @@
-//! The codes of launched applications: `WL0750` to `WL0779`.
+//! The codes of errors about launched applications: `WL0750` to `WL0779`.
 
 windlass_source::codes! {
     NO_FACTORY = "WL0750", "factory that is no service",

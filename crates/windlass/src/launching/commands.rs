@@ -21,7 +21,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Time between two reads of the record of a command.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Number of an application's newest processes that are searched for the last call of a command.
+/// Maximum number of an application's processes that [`Launcher::last_command`] reads, newest first.
 const RECENT: usize = 20;
 
 /// A list of an application's commands.
@@ -42,7 +42,7 @@ pub struct CommandsView {
 pub struct CommandView {
     /// The exposed id of the command's pin, such as `control.reboot`.
     pub id: String,
-    /// The label of the command for people.
+    /// A description of the command for display, if the manifest contains one.
     pub label: Option<String>,
     /// The types of the arguments, by name.
     pub arguments: BTreeMap<String, String>,
@@ -151,11 +151,12 @@ impl Launcher<'_> {
         Ok(Request::call(part, inner.to_string().parse()?, arguments))
     }
 
-    /// Returns the last command that was called on an application. Returns `None` if no recent process called
-    /// a command.
+    /// Returns the last command that was called on an application, with its results. Only the 20 newest processes of
+    /// the application are read. Returns `None` if none of these processes called a command, or if the last call was
+    /// not recorded.
     ///
     /// # Errors
-    /// Fails if the store fails.
+    /// Fails if there is no store, or if the store fails.
     pub async fn last_command(&self, name: &AssemblyName) -> Result<Option<CalledCommandView>, Error> {
         let store = self.windlass.store_of(name).await?;
         let recent = store.processes_of(name, None, RECENT).await?;

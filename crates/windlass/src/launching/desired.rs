@@ -40,7 +40,7 @@ pub(crate) struct Inputs<'a> {
 
 /// The services of an environment. windlass searches these services for the factory of an application.
 pub(super) struct Services<'a> {
-    /// The name of the environment.
+    /// The name of the environment that has these services.
     pub(super) name: &'a DocumentName,
     pub(super) environment: &'a Environment,
     /// The services whose assemblies have not been removed.
@@ -165,12 +165,12 @@ fn descriptor(kind: DescriptorKind, published: &PublishedApplication) -> Descrip
     DescriptorParts { kind, name: published.name.clone(), version }.into()
 }
 
-/// Returns the topology of a launch, with the location of the scripts as an additional property of the component.
-/// Scripts do not receive this property, because it is not a pin.
-///
-/// If the role is a factory, each property is marked as volatile, so its value may change while the factory is
-/// active. A change needs no call for the factory itself: each call for one of its applications reads the current
-/// values.
+/// Completes the topology of an application or a factory:
+/// - The component gets an additional property: the location at which its scripts run. Scripts do not receive this
+///   property, because it is not a pin.
+/// - If `role` is a factory, the other properties become volatile: their values may change while the factory is active.
+///   No script runs for such a change. The scripts of the factory's applications receive the new values at their next
+///   calls.
 fn placed(topology: &Topology, location: &str, role: &Role) -> Topology {
     let mut elements = topology.elements().to_vec();
     let property: PropertyName = DEPLOYMENT_LOCATION.parse().expect("it is the name of a property");

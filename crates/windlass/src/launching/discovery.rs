@@ -21,7 +21,7 @@ use super::launcher::{Launcher, location_of};
 use super::title::free;
 use crate::error::Error;
 
-/// Number of application records that are read at once.
+/// Maximum number of application records that one query of the store returns.
 const PAGE: usize = 500;
 
 /// Maximum number of found instances that are recorded concurrently.
@@ -46,7 +46,7 @@ pub struct DiscoveryView {
 pub struct FoundView {
     /// The natural id of the instance.
     pub natural_id: String,
-    /// The name of the instance for people, if the script reports one.
+    /// The name of the instance for display; `None` if the script reports no name.
     pub title: Option<String>,
     /// The application of the instance, if it has one.
     pub name: Option<AssemblyName>,
@@ -62,12 +62,13 @@ pub struct FoundView {
     pub problem: Option<String>,
 }
 
-/// The applications of a factory by natural id, and an application whose launch may have created an unknown
-/// instance.
+/// The recorded applications of a factory. A discovery compares the found instances with these applications.
 #[derive(Debug)]
 pub(crate) struct Known {
+    /// The applications whose natural ids are recorded, by natural id.
     pub(crate) by_natural: BTreeMap<String, AssemblyName>,
-    /// An application whose launch is open or has failed. This launch may have created an instance.
+    /// An application without a recorded natural id, because its launch is open or has failed. This launch may have
+    /// created an instance.
     pub(crate) launching: Option<AssemblyName>,
 }
 
@@ -245,7 +246,7 @@ impl Launcher<'_> {
     }
 }
 
-/// The change of records that a found instance causes.
+/// A change that a discovery makes to the records after it has found an instance.
 enum FoundWork {
     /// Applies the report about an instance to this known application.
     Apply(AssemblyName, Found),
@@ -266,7 +267,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Records a found instance, and completes the view of the instance. Fails if `stop` is triggered.
+    /// Makes the change `work`, and writes the result into the view of the found instance. `None` changes nothing. In a
+    /// dry run, only determines whether the change would alter a record. Fails if `self.stop` is triggered.
     async fn record(&self, mut view: FoundView, work: Option<FoundWork>) -> Result<FoundView, Error> {
         if self.stop.soon.is_cancelled() {
             return Err(EngineError::Stopped.into());

@@ -70,8 +70,8 @@ pub enum LaunchError {
         title: String,
         /// The assembly of the application's factory.
         factory: AssemblyName,
-        /// The id of the factory's pin that has no source. The pin belongs to an interface that the manifest of
-        /// the factory declares as required. Through the pin, the factory consumes a signal of a service.
+        /// The id of a mapping: a pin of the factory that receives the instances of another factory. The factory's
+        /// manifest requires this mapping, but no instances are bound to it.
         mapping: PinId,
         /// The reason why the interface is not connected, and how to connect it.
         why: String,

@@ -101,10 +101,10 @@ pub struct ReplayedView {
     /// The update in the job's output, for example `{"$set": {"status.flags.active": true}}`. Null if the output
     /// contains no update.
     pub updates: Value,
-    /// The changes that the update would make to the present instance document of the application. The changes have the
-    /// form of an update. Null if the update would change nothing.
+    /// The changes that `updates` would make to the present instance document of the application, in the notation of
+    /// `updates`. Null if the document would not change.
     pub changes: Value,
-    /// The warnings, and the entries for the activity log.
+    /// Messages about the output: the warnings of windlass, and then the script's entries for the activity log.
     pub log: Vec<String>,
 }
 

@@ -104,7 +104,8 @@ impl<'w> Launcher<'w> {
         Ok((PlanView::of(name, preview), warnings))
     }
 
-    /// Returns the name of the new assembly, the request that launches a revision, and warnings.
+    /// Prepares the request that launches a published revision, and changes nothing. Returns the name that the new
+    /// assembly will get, the request, and warnings.
     ///
     /// # Errors
     /// Returns all problems that prevent the launch.
@@ -165,7 +166,11 @@ impl<'w> Launcher<'w> {
         Ok(Some(owner))
     }
 
-    /// Returns the name for a new assembly.
+    /// Chooses the name of the assembly that a launch will create: the requested name, or else the short name of the
+    /// published application. If an assembly already has the short name, appends a number.
+    ///
+    /// # Errors
+    /// Fails if an assembly already has the requested name.
     async fn name(
         &self,
         input: &LaunchInput,

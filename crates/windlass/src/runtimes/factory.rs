@@ -1,4 +1,4 @@
-//! The contract of a kind of runtime.
+//! The traits that the module of a kind of runtime implements, and the types of their arguments and results.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Support for a runtime that the embedding program supplies. windlass treats this one runtime as a kind of
-//! runtime.
+//! [`Fixed`]: a kind of runtime that has only one runtime. The program that embeds windlass implements this runtime,
+//! and adds it by [`Settings::runtime`](crate::Settings::runtime).
 
 use std::sync::Arc;
 

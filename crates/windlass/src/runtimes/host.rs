@@ -27,7 +27,6 @@ pub(super) fn with_groups(view: &mut RuntimeView, groups: &ControlGroups) {
     }
 }
 
-/// Converts string slices to owned strings.
 pub(super) fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }

@@ -120,7 +120,9 @@ impl Windlass {
         })
     }
 
-    /// Returns a path relative to the project's root if the path is inside the project.
+    /// Returns a path in the form that saved plans contain. Inside the project, the path is relative to the project's
+    /// root. Outside, the path is canonical: absolute and without symbolic links. A path that can't be resolved stays
+    /// unchanged.
     fn relative(&self, path: &Path) -> PathBuf {
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         real.strip_prefix(self.project.root()).map(Path::to_owned).unwrap_or(real)
@@ -173,7 +175,8 @@ impl Windlass {
         self.ask_for_new(&saved.assembly, request, warnings).await
     }
 
-    /// Rebuilds the intent of a saved plan, and checks that its inputs have not changed.
+    /// Builds the request that executes a saved plan. Fails if the plan belongs to another project, or if the plan's
+    /// inputs or the assembly have changed since the plan was saved. `given` contains the plan's secrets.
     async fn saved_request(
         &self,
         saved: &SavedPlan,
@@ -208,8 +211,8 @@ impl Windlass {
         Ok((request.as_planned(expected), warnings))
     }
 
-    /// Rebuilds the intent of a saved plan with its inputs. Also lists the changes of files and of referenced
-    /// assemblies since the plan was saved.
+    /// Builds the request of a saved plan again from the plan's inputs. The list of texts in the result describes the
+    /// inputs that have changed since the plan was saved, such as a package or a referenced assembly.
     async fn rebuilt(
         &self,
         saved: &SavedPlan,
@@ -276,7 +279,7 @@ async fn processes_since(
     name: &AssemblyName,
     last: ProcessId,
 ) -> Result<Vec<ProcessRecord>, StoreError> {
-    /// Number of processes that are read at once.
+    /// Maximum number of processes that one query of the store returns.
     const MANY: usize = 20;
     let mut since: Vec<ProcessRecord> = Vec::new();
     loop {

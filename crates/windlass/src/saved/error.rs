@@ -24,9 +24,9 @@ pub enum SavedPlanError {
     /// The plan belongs to another project.
     #[error("the plan was made for another project, {made}; this is {here}")]
     OtherProject {
-        /// The project of the plan.
+        /// The root folder of the project in which the plan was made, in backticks.
         made: String,
-        /// The project that is open.
+        /// The root folder of the project that is open, in backticks.
         here: String,
     },
     /// The inputs of the plan or the state of the assembly have changed.
@@ -51,7 +51,7 @@ pub enum SavedPlanError {
         /// The names of the secrets that the plan uses.
         secrets: Vec<String>,
     },
-    /// The plan of this intent can't be saved.
+    /// The intent can't be saved as a plan. Examples are a call of a command, and the answer to an undecided call.
     #[error("this command can't be saved as a plan")]
     NoPlan,
     /// The user has not passed a secret of the plan, or has passed a parameter that is not a secret of the

@@ -28,7 +28,7 @@ use crate::view::plan::PlanView;
 
 pub use error::SavedPlanError;
 
-/// The format of plan files.
+/// The format of plan files. [`upgrade`] converts files of version 1.
 const FORMAT: Format = Format { kind: "windlass plan", version: 2, upgrade };
 
 /// A plan with its inputs, as a plan file contains it.
@@ -74,8 +74,9 @@ struct Base {
     root: PathBuf,
     /// The last process of the assembly; 0 if it had none.
     last: ProcessId,
-    /// The last process of each referenced assembly. If a referenced assembly has a newer process, the plan
-    /// counts as changed, because the digests of elements do not show changed secrets.
+    /// The last process of each referenced assembly. A newer process may have changed a secret of the referenced
+    /// assembly, and the digests in [`SavedPlan::elements`] do not show this change. So if a newer process exists, the
+    /// plan is out of date.
     #[serde(default)]
     references: BTreeMap<AssemblyName, ProcessId>,
 }
@@ -99,8 +100,8 @@ struct Recipe {
     max_unavailable: Option<MaxUnavailable>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_surge: Option<MaxSurge>,
-    /// Whether the scripts of packages on disk also stop and remove parts that were created from other
-    /// packages.
+    /// Whether windlass stops and removes parts by the scripts of the packages on disk. If false, windlass uses the
+    /// scripts of the pinned packages.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     current_packages: bool,
     /// Whether the assembly is protected by `--protect`.
@@ -108,7 +109,8 @@ struct Recipe {
     protect: bool,
 }
 
-/// Converts a plan of format version 1. In that version, the intent contained its inputs.
+/// Converts the content of a plan file from version 1 to version 2. In version 1, the key `asked` contains the intent
+/// together with the intent's inputs. In version 2, the keys `intent`, `up` and `packages_around` contain them.
 fn upgrade(_: u64, mut plan: Value) -> Value {
     let asked = plan.as_object_mut().and_then(|plan| plan.remove("asked")).unwrap_or_default();
     let (name, mut inputs) = match asked {
@@ -241,7 +243,8 @@ impl SavedPlan {
         changed.map(|name| format!("the package of `{name}` has changed")).collect()
     }
 
-    /// Lists the packages, elements and relationships that have changed since the plan was saved.
+    /// Compares the saved digests with `desired`, which was built from the present files. Returns a text for each
+    /// changed package, and one text about all changed elements and relationships.
     fn moved_files(&self, desired: &Desired) -> Vec<String> {
         let mut what = self.moved_packages(&desired.packages);
         let elements = elements_of(&desired.topology);
@@ -273,7 +276,9 @@ fn packages_of(packages: &[Arc<Package>]) -> BTreeMap<DescriptorName, PackageDig
     packages.iter().map(|package| (package.name().clone(), package.digest().clone())).collect()
 }
 
-/// Returns a digest of each element and relationship, without source places.
+/// Returns a digest of each element and relationship. The key of an element is its name in the assembly, such as
+/// `web__2`. The key of a relationship is `ASSEMBLY:NAME`. The digest stays the same if a declaration only moves to
+/// another line or file.
 fn elements_of(topology: &Topology) -> BTreeMap<String, String> {
     let digest = |part: Value| document::digest(&part.to_string());
     let local = |name: &ElementName| match name.local() {
@@ -293,7 +298,7 @@ fn elements_of(topology: &Topology) -> BTreeMap<String, String> {
 mod tests {
     use super::*;
 
-    /// Reads a plan of version 1 with an intent.
+    /// Reads a plan file of version 1. `asked` is the content of the key `asked`: an intent with its inputs.
     fn v1(asked: &Value) -> SavedPlan {
         let content = json!({
             "assembly": "t", "made": 1, "base": { "store": null, "root": "/project", "last": 0 },

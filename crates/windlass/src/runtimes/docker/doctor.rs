@@ -21,7 +21,8 @@ pub(super) fn engines(locations: &[Location]) -> Vec<String> {
     COMMON_ENGINES.iter().map(|name| (*name).to_owned()).chain(others.cloned()).collect()
 }
 
-/// Inspects a container engine and returns its view.
+/// Returns the view of the container engine `name`. If the engine does not answer, the view contains the reason and a
+/// hint for the user.
 pub(super) async fn inspect(context: &RuntimeContext, name: &str) -> RuntimeView {
     let found = async {
         let choice: EngineChoice = name.parse().map_err(|error| chain(&error))?;

@@ -16,13 +16,13 @@ use crate::blocking::blocking;
 use crate::error::chain;
 use crate::runtimes::factory::{RuntimeContext, Variables};
 
-/// An open container engine, with the runtimes that run jobs on it. One runtime starts a fresh container for each
-/// job. The other runtimes reuse warm containers. Each number of warm containers that a location requests has a
-/// [`PoolRuntime`] of its own.
+/// An open container engine, with the runtimes that run jobs on it. The runtime `fresh` starts a new container for each
+/// job. The runtimes in `pools` reuse running containers, which are called warm containers.
 pub(super) struct OpenEngine {
     engine: Engine,
     fresh: Arc<DockerRuntime>,
-    /// The pool runtimes, by their numbers of warm containers.
+    /// The runtimes with warm containers, by the number of these containers. A location chooses the number by its
+    /// setting `pool`.
     pools: Mutex<BTreeMap<u16, Pool>>,
     /// The note that marks the engine as in use; `None` after [`take_note`](Self::take_note) has returned it.
     note: Mutex<Option<Note>>,
@@ -37,7 +37,7 @@ pub(super) fn environment(variables: &Variables) -> Environment {
     Environment::READ.into_iter().filter_map(|name| Some((name, variables(name)?))).collect()
 }
 
-/// Connects to a container engine.
+/// Connects to the container engine `name`, and opens the runtime that starts a new container for each job.
 pub(super) async fn connect(name: &str, context: &RuntimeContext) -> Result<(Engine, DockerRuntime), String> {
     let environment = environment(&context.variables);
     let choice: EngineChoice = name.parse().map_err(|error| chain(&error))?;
@@ -62,8 +62,9 @@ impl OpenEngine {
         self.fresh.clone()
     }
 
-    /// Tells whether the engine certainly has no container of a client. If `client` is `None`, tells whether the
-    /// engine certainly has no job of an ended windlass program. Returns `false` if the engine does not answer.
+    /// Tells whether the client `client` has no more containers on the engine. A client is the connection of one
+    /// windlass program to an engine. Without `client`, tells whether no ended windlass program has left a job on the
+    /// engine. Returns `false` if the engine does not answer.
     pub(super) async fn is_left_by(&self, client: Option<&str>) -> bool {
         matches!(self.fresh.has_left(client).await, Ok(false))
     }

@@ -68,7 +68,6 @@ impl RuntimeFactory for Docker {
     }
 }
 
-/// The container engines of a project.
 struct Engines {
     context: RuntimeContext,
     notes: Notes,
@@ -110,9 +109,9 @@ impl Engines {
         format!("the list of used engines can't be written to `{}`: {error}", self.notes.folder().display())
     }
 
-    /// Removes the note that a client has written about its use of `engine`, if nothing of the client is left on
-    /// the engine. If something is left, or if the engine does not answer, the note stays. The next command then
-    /// queries the engine again.
+    /// Removes the note `noted`, if its client has left nothing on `engine`. The client is the connection of one
+    /// windlass program to the engine. If the client has left something, or if the engine does not answer, the note
+    /// stays. The next command then queries the engine again.
     async fn forget(&self, engine: &OpenEngine, noted: &Noted) {
         if !engine.is_left_by(noted.client.as_deref()).await {
             return;
@@ -177,7 +176,8 @@ impl ProjectRuntimes for Engines {
     }
 }
 
-/// Converts an engine's name to the name of a folder.
+/// Returns the name of the folder for the files of an engine's pools. The name of an engine can be an address such as
+/// `tcp://build-1:2375`. So each character that is not an ASCII letter or digit becomes `-`.
 fn folder_name(engine: &str) -> String {
     engine.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }

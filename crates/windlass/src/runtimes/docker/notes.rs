@@ -23,7 +23,8 @@ const FORMER: &str = "engines";
 /// Maximum number of attempts to write a note while other processes remove the folder.
 const TRIES: u32 = 10;
 
-/// The notes of a project. Each note records that a client uses a container engine.
+/// The notes of a project. Each note records that a client uses a container engine. A client is the connection of one
+/// windlass program to an engine.
 #[derive(Debug, Clone)]
 pub(crate) struct Notes {
     folder: PathBuf,
@@ -120,8 +121,11 @@ impl Notes {
         Ok(lines.map(|line| Noted { engine: line.to_owned(), client: None }).collect())
     }
 
-    /// Removes the note that a client uses a container engine, if the client has ended. A note from the file [`FORMER`]
-    /// names no client, and is always removed. The caller must know that no job of the client is left on the engine.
+    /// Removes the note `noted`. If the client of the note still runs, the note stays. A note from the file [`FORMER`]
+    /// names no client. For such a note, removes all lines of the file that name the same engine.
+    ///
+    /// The caller must know that no job of the client is left on the engine. Without the note, later commands would not
+    /// find the job.
     pub(crate) fn remove(&self, noted: &Noted) -> io::Result<()> {
         if let Some(client) = &noted.client {
             return remove_unlocked(&self.folder.join(client));
