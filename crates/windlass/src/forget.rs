@@ -61,8 +61,8 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if there is no such assembly, if another windlass program holds the lease of the assembly, or if the last
-    /// intent on the assembly was interrupted. Also fails if other assemblies refer to the assembly. In all these
+    /// Fails if there is no such assembly, or if other assemblies refer to the assembly. Also fails if another windlass
+    /// program holds the lease of the assembly, or if the last intent on the assembly was interrupted. In all these
     /// cases, the records of the assembly stay unchanged.
     ///
     /// With [`Options::force`](windlass_engine::Options::force), references do not prevent the removal. An interrupted
