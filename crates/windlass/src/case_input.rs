@@ -10,19 +10,20 @@ use windlass_source::{Diagnostic, Diagnostics, Span};
 
 use crate::codes;
 
-/// The prefix of location properties in the `configuration` of a document. For example, the property `host`
-/// has the name `location.host`.
+/// The prefix of the names of location properties in an input document. For example, the top-level entry
+/// `configuration: {location.host: a}` sets the location property `host`.
 const LOCATION: &str = "location.";
 
-/// The prefix of component properties in the `configuration` of an instance. For example, the property `port`
-/// has the name `properties.port`.
+/// The prefix of the names of component properties in an input document. For example, the entry
+/// `instances: {i-1: {configuration: {properties.port: 80}}}` sets the component property `port`.
 const PROPERTIES: &str = "properties.";
 
-/// Returns the input of the one call that a document describes.
+/// Converts a user's document to the input of a script.
 ///
 /// # Errors
-/// Fails if the document contains several instances or several commands. Also fails if the name of a value
-/// has no prefix `location.` or `properties.`, because only applications have values without a prefix.
+/// Fails if the document contains several instances or several commands. Also fails if the name of a property or an
+/// argument is invalid. The name of each property needs the prefix `location.` or `properties.`. A name without such a
+/// prefix would be the pin of an application, and users can't pass pins to a script.
 pub(crate) fn of_request(request: &Request) -> Result<CaseInput, Diagnostics> {
     let mut reader = Reader { request, problems: Diagnostics::new() };
     let location = reader.stripped(&request.configuration, LOCATION);

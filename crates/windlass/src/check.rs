@@ -82,7 +82,8 @@ pub struct AppliedFix {
     pub code: Code,
     /// The fix, as an instruction, such as ``write `description` ``.
     pub description: String,
-    /// The place of the fix, in the text before the fix.
+    /// The place of the diagnostic that offered the fix. The line and the column refer to the text that the check read
+    /// before the fix was applied.
     #[serde(serialize_with = "line_and_column")]
     pub place: Place,
 }
@@ -154,9 +155,13 @@ pub fn check_over(input: CheckInput<'_>) -> Result<CheckView, Error> {
     Ok(CheckView::new(diagnostics))
 }
 
-/// Checks a text that is not in a file. If the text is a descriptor, the check uses the descriptors in the
-/// files below `folders`. If the text is a manifest, the check uses `scripts`. The files below `folders` may
-/// be as large as the text, even if the text exceeds the usual size limit for files.
+/// Checks a text that is not in a file, such as the standard input. Messages show `name` in place of a file name.
+///
+/// If the text is a descriptor, the check looks for other descriptors in the files below `folders`. If the text is a
+/// manifest, the check looks for the scripts of the manifest among `scripts`; `None` skips this part of the check.
+///
+/// A file below `folders` may have up to [`MAX_SIZE`] bytes. If the text is larger, the file may be as large as the
+/// text.
 pub fn check_text(
     name: &str,
     text: Vec<u8>,
@@ -230,8 +235,9 @@ fn manifest_of(project: &Project, path: &Path) -> Option<Arc<Source>> {
     is_manifest(source.text()).then_some(source)
 }
 
-/// Reads a file as a resource. For a document of a kind that windlass does not use, returns only the
-/// warnings. Returns `None` if the file is neither a resource nor such a document.
+/// Reads a file. For a resource, returns the descriptor with the problems of its text. For a kind of document that
+/// windlass does not use, such as `assembly-template::shop::1.0`, returns only warnings. For any other file, returns
+/// `None`.
 fn by_itself(project: &Project, path: &Path) -> Option<(Option<Descriptor>, Diagnostics)> {
     let read = path.is_file().then(|| project.overlay().load(path))?;
     match &read.descriptor {
@@ -243,9 +249,8 @@ fn by_itself(project: &Project, path: &Path) -> Option<(Option<Descriptor>, Diag
     }
 }
 
-/// Checks the resources and nested assemblies of an assembly. If the assembly has a reference, also checks
-/// the newest resource of the type that the reference names. windlass uses the `queries` of this resource to
-/// search for the instance of the reference.
+/// Checks the resources and nested assemblies of an assembly. For each reference, also checks the resource that
+/// [`newest_resource`] returns.
 fn check_parts(
     project: &Project,
     assembly: &Descriptor,
@@ -300,8 +305,9 @@ fn misplaced(project: &Project, assembly: &AssemblyDescriptor) -> Vec<Diagnostic
     assembly.composition.values().filter_map(of_component).collect()
 }
 
-/// Finds the newest resource of the type that a reference names. windlass uses the `queries` of this resource
-/// to search for the instance of the reference.
+/// Returns the newest resource of the catalog that a reference accepts. For example, a reference of the type
+/// `resource::network::^1.0` accepts `resource::network::1.2`. The `queries` of the newest resource can find an
+/// existing network. For a reference to an assembly, returns `None`.
 fn newest_resource(reference: &ReferenceDecl, catalog: &DiskCatalog) -> Option<DescriptorName> {
     let kind = &reference.kind.as_ref()?.value;
     let accepted = catalog.names().into_iter().filter(|name| !kind.is_assembly() && kind.accepts(name));

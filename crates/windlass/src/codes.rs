@@ -1,4 +1,4 @@
-//! The codes of the facade's errors: `WL0550` to `WL0599`. The modules `launching` and `simulating` have
+//! The codes of this crate's errors: `WL0550` to `WL0599`. The modules `launching` and `simulating` have
 //! codes of their own.
 
 windlass_source::codes! {

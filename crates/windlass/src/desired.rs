@@ -25,7 +25,6 @@ use crate::input::{AssemblyInput, variable};
 use crate::misfits::misfits;
 use crate::references::{Neighbours, look_for};
 
-/// The context in which an assembly is composed.
 #[derive(Clone, Copy)]
 struct Composition<'a> {
     project: &'a Project,
@@ -150,7 +149,8 @@ pub(crate) async fn desired(
     Ok((desired, diagnostics))
 }
 
-/// Composes an assembly. Its references may refer to other assemblies of the store.
+/// Composes the topology of an assembly, and resolves its references. A reference can resolve to another assembly of
+/// the store, to an instance that the project lists, or to an instance that a driver finds.
 async fn referred(
     composition: Composition<'_>,
     assembly: &Arc<AssemblyDescriptor>,
@@ -261,9 +261,10 @@ fn unknown_properties(descriptor: &ResourceDescriptor, drivers: &Registry) -> Ve
     found
 }
 
-/// Replaces the place of a problem in a package by the place on the disk. The driver `kind` has found the
-/// problem, and a driver knows only paths within the package. A problem without a place concerns a
-/// declaration in the descriptor, and gets the place of the declaration.
+/// Returns the diagnostic of a problem that the driver `kind` has found in a package. The driver knows only paths
+/// within the package, so this function replaces these paths by paths on the disk. A diagnostic without a place gets
+/// the place of the wrong declaration in the descriptor. Without such a declaration, the diagnostic gets the place of
+/// the descriptor's name.
 fn placed(
     catalog: &DiskCatalog,
     resource: &DescriptorName,

@@ -11,7 +11,7 @@ pub use crate::runtimes::RuntimeView;
 /// The result of inspecting the runtimes, as printed by `windlass doctor --format json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Doctor {
-    /// The version of this view.
+    /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
     /// The version of windlass.
     pub windlass: String,

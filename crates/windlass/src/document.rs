@@ -11,9 +11,8 @@ use windlass_source::files::MAX_SIZE;
 
 use crate::codes;
 
-/// The format of a kind of file.
 pub(crate) struct Format {
-    /// The name of the kind of file.
+    /// The kind of the file, as stated under its key `kind`, such as `windlass plan`.
     pub(crate) kind: &'static str,
     /// The version in which new files are written.
     pub(crate) version: u64,
@@ -72,7 +71,7 @@ struct Envelope {
     content: Box<RawValue>,
 }
 
-/// The fields that identify a file of windlass.
+/// The fields of an [`Envelope`] that are parsed first. They tell whether this program can read the rest of the file.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Head {
@@ -80,8 +79,8 @@ struct Head {
     version: Option<u64>,
 }
 
-/// Maximum memory that a document may need, as a multiple of the size of its text. A text that is smaller
-/// than [`MAX_SIZE`] counts as a text of that size.
+/// Maximum memory for the parsed data of a document, as a multiple of the size of its text. For a text that is smaller
+/// than [`MAX_SIZE`], the maximum is this multiple of [`MAX_SIZE`].
 const MOST_WEIGHT: usize = 12;
 
 /// Estimates the memory in bytes that a JSON text needs as parsed data. A map with one entry can need a
@@ -122,7 +121,7 @@ fn used_by(kind: &str) -> &'static str {
     }
 }
 
-/// Serializes content as a document of a format.
+/// Serializes content as JSON, together with the kind and the version of `format`, and a digest of the content.
 pub(crate) fn write(format: &Format, content: &impl Serialize) -> Result<String, serde_json::Error> {
     let content = serde_json::value::to_raw_value(content)?;
     let digest = digest(content.get());
@@ -132,7 +131,8 @@ pub(crate) fn write(format: &Format, content: &impl Serialize) -> Result<String,
     Ok(text)
 }
 
-/// Parses a document of a format. Content of an older version is upgraded first.
+/// Parses a text that [`write`] has created. Refuses a text of another kind, with a newer version, or with a wrong
+/// digest. Upgrades content of an older version.
 pub(crate) fn read<T: DeserializeOwned>(format: &Format, text: &str) -> Result<T, DocumentError> {
     let Format { kind, version: known, upgrade } = *format;
     let other = |why: String| DocumentError::Other { what: kind, why };

@@ -1,4 +1,4 @@
-//! Errors of the facade.
+//! The errors of this crate.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::launching::LaunchError;
 use crate::saved::SavedPlanError;
 use crate::transfer::TransferError;
 
-/// The reason why the facade refused a call, or why a call failed.
+/// The reason why a function of this crate refused a call, or why the call failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -150,7 +150,8 @@ pub enum Error {
     /// An exported assembly can't be written or read.
     #[error(transparent)]
     Transfer(#[from] TransferError),
-    /// A command on an application was refused.
+    /// An action on an application was refused, for example a launch or the command `control.reboot`. Or a discovery
+    /// has failed.
     #[error(transparent)]
     Launch(#[from] LaunchError),
     /// A saved plan can't be applied.
@@ -265,8 +266,9 @@ impl Error {
         })
     }
 
-    /// Tells whether invalid input caused the error, as opposed to a failure. Nothing was changed in this
-    /// case.
+    /// Tells whether invalid input caused the error, such as an unknown name. Otherwise, a failure caused the error,
+    /// such as an unreachable store. The program `windlass` exits with code 2 for invalid input, and with code 1 for a
+    /// failure.
     pub fn is_input(&self) -> bool {
         match self {
             Self::Input(_)

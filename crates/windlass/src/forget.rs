@@ -56,14 +56,17 @@ impl ForgetView {
 }
 
 impl Upkeep<'_> {
-    /// Removes the records of an assembly, or of one of its parts, and calls no driver. The next `up`
-    /// re-creates a forgotten part.
+    /// Removes the records of an assembly, or of one of its parts, and calls no driver. If the descriptor still
+    /// contains a forgotten part, the next `up` creates the part again.
     ///
     /// # Errors
     ///
-    /// Fails if there is no such assembly, another process holds its lease, or other assemblies reference it.
-    /// Also fails if the last process of the assembly was interrupted. In all these cases, nothing is
-    /// changed.
+    /// Fails if there is no such assembly, or if other assemblies refer to the assembly. Also fails if another windlass
+    /// program holds the lease of the assembly, or if the last intent on the assembly was interrupted. In all these
+    /// cases, the records of the assembly stay unchanged.
+    ///
+    /// With [`Options::force`](windlass_engine::Options::force), references do not prevent the removal. An interrupted
+    /// intent then prevents only the removal of a single part.
     pub async fn forget(&self, name: &AssemblyName, part: Option<&ElementName>) -> Result<ForgetView, Error> {
         let store = self.windlass.store_of(name).await?;
         let removal = self.forgotten(&store, name, part).await?;
@@ -91,13 +94,12 @@ impl Upkeep<'_> {
         Ok(ForgetView::new(name.clone(), part.cloned(), records, false))
     }
 
-    /// Checks that no other application refers to an assembly that will be forgotten. Returns the references to
-    /// the assembly. If only a part of the assembly will be forgotten, nothing is checked, and the result is
-    /// `None`.
+    /// Finds the references of applications to an assembly that will be forgotten. If only a part of the assembly will
+    /// be forgotten, the result is `None`.
     ///
     /// # Errors
-    /// Fails if another application refers to the assembly, unless the removal is forced. Also fails if the store
-    /// can't be read.
+    /// Fails if an application refers to the assembly, and a resource of the assembly still exists. A forced removal
+    /// does not fail for this reason. Also fails if the store can't be read.
     async fn forgotten(
         &self,
         store: &Arc<dyn Store>,

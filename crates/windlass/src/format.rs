@@ -19,7 +19,8 @@ use crate::repair::Repair;
 pub struct FormatView {
     /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
-    /// The files whose layout was changed, or would be changed by a repair.
+    /// The files that did not have the layout of [`formatted`]. With [`Repair::Write`], the files were changed. With
+    /// [`Repair::DryRun`], the files are unchanged.
     pub changed: Vec<String>,
     /// The problems of files that can't be formatted.
     pub diagnostics: Diagnostics,
@@ -47,7 +48,8 @@ pub fn format_paths(paths: &[PathBuf], overlay: &Overlay, repair: Repair) -> For
     view
 }
 
-/// Formats a file. Returns whether its layout was changed, or would be changed by a repair.
+/// Formats a file. Returns `true` if the file did not have the layout of [`formatted`]. With [`Repair::DryRun`], the
+/// file stays unchanged.
 fn format(path: &Path, overlay: &Overlay, repair: Repair) -> Result<bool, Diagnostics> {
     let one = |problem: Box<_>| Diagnostics::from(vec![*problem]);
     let source = overlay.source(path).map_err(one)?;

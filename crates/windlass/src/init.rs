@@ -27,7 +27,8 @@ pub enum Language {
 pub struct InitView {
     /// The version of the layout of this view, for programs that read it as JSON.
     pub version: u32,
-    /// The name of the assembly or package: the middle part of the name of its descriptor.
+    /// The name of the assembly or package. For example, `shop` is the name of an assembly with the descriptor
+    /// `assembly::shop::1.0`.
     pub name: String,
     /// The paths of the files, relative to the folder.
     pub files: Vec<PathBuf>,
@@ -95,14 +96,13 @@ fn package_files(language: Language, style: Style) -> Vec<&'static NewFile> {
     files.iter().chain(protocol).collect()
 }
 
-/// Creates an assembly in a folder. Creates the folder if it is missing, and a `windlass.yaml` if the folder
-/// belongs to no project. `name` is the middle part of the descriptor's name; the default is the name of the
-/// folder.
+/// Creates an assembly in a folder. Creates the folder if it is missing, and a `windlass.yaml` if the folder belongs to
+/// no project. The default of `name` is the name of the folder. For example, with the name `shop`, the descriptor is
+/// `assembly::shop::1.0`.
 ///
 /// # Errors
 ///
-/// Fails if the name is invalid, one of the files exists, or a file can't be written. Existing files are
-/// never changed.
+/// Fails if the name is invalid, one of the files exists, or a file can't be written. Existing files are never changed.
 pub fn init(folder: &Path, name: Option<&str>, language: Language, style: Style) -> Result<InitView, Error> {
     let failed = |source| Error::Write { path: folder.to_owned(), source };
     let absolute = std::path::absolute(folder).map_err(failed)?;
@@ -119,13 +119,12 @@ pub fn init(folder: &Path, name: Option<&str>, language: Language, style: Style)
     Ok(InitView { version: 1, name, files: files.into_iter().map(|(path, _)| path).collect() })
 }
 
-/// Creates the package of a resource, with test cases, in a folder. Creates the folder if it is missing.
-/// `name` is the middle part of the descriptor's name; the default is the name of the folder.
+/// Creates the package of a resource, with test cases, in a folder. Creates the folder if it is missing. The default of
+/// `name` is the name of the folder. For example, with the name `web`, the descriptor is `resource::web::1.0`.
 ///
 /// # Errors
 ///
-/// Fails if the name is invalid, one of the files exists, or a file can't be written. Existing files are
-/// never changed.
+/// Fails if the name is invalid, one of the files exists, or a file can't be written. Existing files are never changed.
 pub fn new_package(
     folder: &Path,
     name: Option<&str>,

@@ -63,13 +63,13 @@ impl AssemblyInput {
         }
     }
 
-    /// Sets the assembly's name. Default: the middle part of the descriptor's name.
+    /// Sets the assembly's name. `None` means the name in the descriptor, such as `shop` for `assembly::shop::1.0`.
     pub fn name(mut self, name: Option<AssemblyName>) -> Self {
         self.name = name;
         self
     }
 
-    /// Sets the value of a property.
+    /// Sets a parameter: the value that the user gives to the property `name` of the assembly.
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.parameters.insert(name.into(), value.into());
         self
@@ -101,8 +101,8 @@ impl AssemblyInput {
         self
     }
 
-    /// Sets a property to a value that other people could see, for example on a command line. Planning warns
-    /// if the property is a secret.
+    /// Sets a parameter whose value other people could see, for example on a command line. Planning warns if the
+    /// property `name` is a secret.
     pub fn open_parameter(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let name = name.into();
         self.open.push(name.clone());
@@ -127,7 +127,8 @@ impl AssemblyInput {
         self.parameters.contains_key(name) || self.environment.contains_key(&variable(name))
     }
 
-    /// Copies the value of a property from the input `given`, if `given` contains a value for the property.
+    /// Copies the value of the property `name` from the input `given`. The value is either a parameter or the value of
+    /// an environment variable. If `given` contains no value for the property, copies nothing.
     pub(crate) fn parameter_of(mut self, given: &Self, name: &str) -> Self {
         if let Some(value) = given.parameters.get(name) {
             let is_open = given.open.iter().any(|open| open == name);

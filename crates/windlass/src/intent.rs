@@ -402,8 +402,9 @@ async fn held(store: &dyn Store, assembly: AssemblyName, by: Box<Holder>, since:
     }
 }
 
-/// Finds a part in the new or the recorded topology of an assembly, or among its records. The records may
-/// contain parts that are no longer desired.
+/// Finds a part of an assembly by its full name or by its name relative to the assembly, such as `B__1`. Searches
+/// `topology` first, then the recorded topology in `before`, and then the records of the parts in `before`. A part that
+/// windlass has not removed yet can have a record although neither topology contains the part.
 fn part_of(topology: &Topology, before: Option<&Snapshot>, part: &str) -> Result<ElementName, Error> {
     let is_named = |name: &ElementName| name.local() == part || name.as_str() == part;
     let find = |topology: &Topology| {

@@ -89,7 +89,8 @@ pub struct EnvironmentView {
     pub scripting: Option<String>,
     /// The services of the environment, sorted by name.
     pub services: Vec<ServiceView>,
-    /// The services that the user has chosen for components of other services.
+    /// The user's choices of services. A choice connects a component in the manifest of one service with another
+    /// service of the environment.
     pub bindings: Vec<Choice>,
     /// The components of the type `reference.Service` in the manifests of the services, each with its state.
     pub references: Vec<ServiceReferenceView>,
@@ -317,20 +318,20 @@ impl Environments<'_> {
         .await
     }
 
-    /// Chooses a service for a component of another service. The component has the type `reference.Service`.
+    /// Chooses the service `choice.chosen` for a component in the manifest of the service `choice.service`. The
+    /// component has the type `reference.Service`.
     ///
     /// # Errors
-    /// Returns [`EnvironmentError`] if the environment lacks one of the two services. Returns
-    /// [`ApplicationError::NoComponent`] if the manifest of the other service has no such component. Returns
-    /// [`ApplicationError::Unfit`] if the chosen service does not expose the pins of the component.
+    /// Returns [`EnvironmentError`] if `choice.service` or `choice.chosen` is not a service of the environment. Returns
+    /// [`ApplicationError::NoComponent`] if the manifest of `choice.service` has no such component. Returns
+    /// [`ApplicationError::Unfit`] if `choice.chosen` does not expose the pins of the component.
     pub async fn bind(&self, name: &DocumentName, choice: &Choice) -> Result<EnvironmentView, Error> {
         self.fits(name, choice).await?;
         self.change(name, |environment, _| environment.bind(choice.clone())).await
     }
 
-    /// Checks the choice of a service (`chosen`) for a component of another service (`service`). Refuses the
-    /// choice if the manifest of `service` does not contain the component, or if `chosen` does not expose the
-    /// pins of the component.
+    /// Refuses a choice if the manifest of `choice.service` does not contain the component. Also refuses the choice if
+    /// `choice.chosen` does not expose the pins of the component.
     async fn fits(&self, name: &DocumentName, choice: &Choice) -> Result<(), Error> {
         let environment = self.find(name).await?;
         let known = environment.service(&choice.service).and(environment.service(&choice.chosen));
@@ -357,7 +358,7 @@ impl Environments<'_> {
         Err(ApplicationError::Unfit { chosen, component, pins, known }.into())
     }
 
-    /// Removes the choice of a service for a component.
+    /// Removes the choice for a component in the manifest of the service `service`.
     ///
     /// # Errors
     /// Returns [`EnvironmentError`] if no service is chosen for the component.
@@ -370,10 +371,10 @@ impl Environments<'_> {
         self.change(name, |environment, _| environment.unbind(service, component)).await
     }
 
-    /// Adds a marker to an environment. A marker that exists is kept.
+    /// Adds a marker to an environment. If the environment already has the marker, nothing changes.
     ///
     /// # Errors
-    /// Fails if the store can't be read or written.
+    /// Returns [`ApplicationError::UnknownEnvironment`] if there is no such environment.
     pub async fn set_marker(&self, name: &DocumentName, marker: &Name) -> Result<EnvironmentView, Error> {
         self.change(name, |environment, _| {
             environment.markers.insert(marker.clone());
@@ -465,7 +466,8 @@ impl Environments<'_> {
         Ok((changed.await?, diagnostics))
     }
 
-    /// Returns the environments that refer to a renamed assembly, as drafts of documents with the new name.
+    /// Returns a draft of the document of each environment that contains the old name of a renamed assembly. In the
+    /// draft, the new name of the assembly replaces the old name.
     pub(crate) async fn renamed(
         &self,
         store: &dyn Store,
@@ -493,8 +495,8 @@ impl Environments<'_> {
         }
     }
 
-    /// Reads an environment, changes it, and stores it in one write. The first change of `default` creates
-    /// the document of `default`.
+    /// Reads an environment, changes it, and stores it in one write. The first change of the environment `default`
+    /// creates the document of this environment.
     async fn change(
         &self,
         name: &DocumentName,
@@ -560,7 +562,6 @@ fn default_name() -> DocumentName {
     DEFAULT.parse().expect("it is a valid name")
 }
 
-/// Returns the applications that were launched in an environment.
 async fn launched_in(store: &dyn Store, environment: &DocumentName) -> Result<Vec<AssemblyName>, Error> {
     let mut found = Vec::new();
     let add = |record: AssemblyRecord| {

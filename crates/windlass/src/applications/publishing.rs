@@ -39,7 +39,7 @@ pub struct Applications<'w> {
 pub struct Publication {
     /// The file of the manifest.
     pub manifest: PathBuf,
-    /// The title of the application. Without a title, the name of the file without its extension is used.
+    /// The title of the application. `None` means the name of the manifest file without its extension.
     pub title: Option<String>,
     /// The folder of the manifest's scripts.
     pub scripts: Option<PathBuf>,
@@ -134,7 +134,7 @@ impl Applications<'_> {
         Ok(ApplicationListView::new(found))
     }
 
-    /// Returns a view of a revision of an application. Without a number, returns the latest revision.
+    /// Returns a view of a revision of an application. If `revision` is `None`, returns a view of the latest revision.
     ///
     /// # Errors
     /// Returns [`ApplicationError::Unknown`] or [`ApplicationError::NoRevision`] if there is no such
@@ -145,8 +145,8 @@ impl Applications<'_> {
         Ok(ApplicationView::new(&record, &published))
     }
 
-    /// Returns a revision of an application with its manifest and scripts. Without a number, returns the
-    /// latest revision. `title` may be the short name of the title.
+    /// Returns a revision of an application with its manifest and scripts. If `revision` is `None`, returns the latest
+    /// revision. `title` is the title or the short name of the application.
     ///
     /// # Errors
     /// Returns [`ApplicationError::Unknown`] or [`ApplicationError::NoRevision`] if there is no such
@@ -282,7 +282,6 @@ fn checked(source: &Arc<Source>, scripts: Option<&[PackageFile]>) -> Result<(Rol
     }
 }
 
-/// Reads the files of a folder of scripts.
 pub(crate) fn files_of(folder: &Path) -> Result<Vec<PackageFile>, Error> {
     windlass_project::files_in(folder).map_err(Error::Input)
 }
@@ -302,7 +301,6 @@ fn package(name: &AssemblyName, source: &Source, scripts: Vec<PackageFile>) -> P
     Package::new(resource, Bindings::default(), scripts.chain([manifest]).collect())
 }
 
-/// Returns the name of a file without its extension.
 pub(crate) fn stem(file: &Path) -> String {
     file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }

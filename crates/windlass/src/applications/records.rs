@@ -19,7 +19,6 @@ pub(super) const PAGE: usize = 500;
 /// A published application, with all of its revisions.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct ApplicationRecord {
-    /// The title of the application.
     pub(super) title: String,
     /// The revisions of the application, oldest first. The list is empty if the application is no longer
     /// published.
@@ -52,7 +51,6 @@ impl ApplicationRecord {
 pub(super) struct RevisionRecord {
     /// The number of the revision, from 1 on.
     pub(super) revision: u32,
-    /// The time at which the revision was published.
     pub(super) published: Timestamp,
     /// Whether the manifest declares an application or a factory.
     pub(super) role: RoleKind,
@@ -111,12 +109,10 @@ pub struct PublishedApplication {
     pub scripts: Vec<PackageFile>,
 }
 
-/// Returns the kind of documents that contain applications.
 pub(super) fn applications() -> DocumentKind {
     "application".parse().expect("it is a valid kind")
 }
 
-/// Returns the kind of documents that contain environments.
 pub(super) fn environments() -> DocumentKind {
     "environment".parse().expect("it is a valid kind")
 }
@@ -126,7 +122,8 @@ pub(super) fn key(kind: DocumentKind, name: DocumentName) -> DocumentKey {
     DocumentKey { scope: DocumentScope::Project, kind, name }
 }
 
-/// Reads the body of a document.
+/// Parses the body of a document. If a newer version of windlass wrote the document, or if parsing fails, the error is
+/// [`ApplicationError::Newer`].
 pub(super) fn body<T: DeserializeOwned>(record: &DocumentRecord) -> Result<T, ApplicationError> {
     let newer = || ApplicationError::Newer(record.key.name.to_string());
     if record.version > VERSION {

@@ -34,7 +34,7 @@ pub(super) async fn all(store: &dyn Store) -> Result<Vec<(DocumentRecord, Applic
     }
 }
 
-/// Reads a revision of an application from the store. Without a number, reads the latest revision.
+/// Reads a revision of an application from the store. If `revision` is `None`, reads the latest revision.
 pub(super) async fn published(
     store: &dyn Store,
     document: &DocumentRecord,

@@ -83,11 +83,12 @@ pub struct ApplicationSummary {
     /// The short name, which is derived from the title. For example, the title `VM Factory` has the short name
     /// `vm-factory`.
     pub name: String,
-    /// Whether the manifest declares an application or a factory.
+    /// Whether the manifest of the latest revision declares an application or a factory. `None` if there is no
+    /// revision.
     pub role: Option<RoleKind>,
     /// The number of the latest revision.
     pub revision: u32,
-    /// The time at which the latest revision was published.
+    /// The time at which the latest revision was published. `None` if there is no revision.
     #[serde(serialize_with = "time::maybe")]
     pub published: Option<Timestamp>,
 }
@@ -105,7 +106,7 @@ impl ApplicationSummary {
     }
 }
 
-/// A revision of a published application.
+/// A published application: the content of one revision, and a list of all revisions.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ApplicationView {
@@ -116,7 +117,7 @@ pub struct ApplicationView {
     /// The short name, which is derived from the title. For example, the title `VM Factory` has the short name
     /// `vm-factory`.
     pub name: AssemblyName,
-    /// Whether the manifest declares an application or a factory.
+    /// Whether the manifest of the shown revision declares an application or a factory.
     pub role: RoleKind,
     /// The number of the shown revision.
     pub revision: u32,

@@ -1,5 +1,6 @@
-//! Health checks of applications, and discoveries of their factories. One check covers all applications of a
-//! factory.
+//! The health checks of applications, and the discoveries of factories. One health check covers all applications of a
+//! factory. A discovery is a run of the factory's script that finds applications which were created outside of
+//! windlass.
 
 use windlass_engine::{CheckEnd, Checked, EngineError, FactoryDuty, TurnTime};
 use windlass_model::record::{AssemblyRecord, Intent};
@@ -53,8 +54,9 @@ impl Daemon<'_> {
         });
     }
 
-    /// Removes the discovery of a removed factory from the schedule. After the removal of a factory's last running
-    /// application, also removes the health check of the factory's applications.
+    /// Updates the schedule of the daemon after the removal of an assembly. If the assembly was a factory, its
+    /// discovery leaves the schedule. If the assembly was the last running application of a factory, the health check
+    /// of the factory's applications leaves the schedule.
     pub(super) async fn forget_application(&mut self, name: &AssemblyName) {
         self.duties.remove(Duty::Discover(name.clone())).await;
         if let Some(factory) = self.applications.remove(name) {
@@ -131,7 +133,9 @@ impl Daemon<'_> {
         }));
     }
 
-    /// Handles the results of a discovery.
+    /// Begins the requests that have waited for the end of a discovery. Then reports the instances that the discovery
+    /// has added or has found destroyed, and the problems of the discovery. `found` contains `None` if another daemon
+    /// has run the discovery.
     pub(super) async fn note_discovered(
         &mut self,
         factory: &AssemblyName,

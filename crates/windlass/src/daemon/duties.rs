@@ -56,8 +56,8 @@ pub(super) struct Duties {
 }
 
 impl Duties {
-    /// Starts the schedule with the daemon's own duties. The receiver gets each duty when it is due. The
-    /// caller must report the end of a duty with [`ended`](Self::ended).
+    /// Starts the schedule with the duties that do not depend on assemblies. The returned receiver yields each duty
+    /// when the duty is due. After the end of the duty, the caller must call [`ended`](Self::ended).
     pub(super) async fn begin(
         windlass: &Windlass,
         watching: &Watching,
@@ -82,7 +82,7 @@ impl Duties {
         self.scheduler.set(Duty::Discover(factory), duty_timing::of_discovery(expression)).await;
     }
 
-    /// Removes a duty from the schedule.
+    /// Removes a duty from the schedule. If the duty is running, its run continues.
     pub(super) async fn remove(&self, duty: Duty) {
         self.scheduler.remove(duty).await;
     }

@@ -1,4 +1,4 @@
-//! Reading of the event feed, and of the assemblies that the events have changed.
+//! Reading of the store's events, and of the assemblies whose changes the events report.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::{Daemon, Notice};
 use crate::pages::for_each_assembly;
 
 impl Daemon<'_> {
-    /// Handles events and requests of other processes.
+    /// Reads the new events of the store. If an event reports a new request, begins the queued requests.
     pub(super) async fn read_events(&mut self) {
         let read = self.read_feed().await;
         if let Some(true) = self.answered(read) {
@@ -19,8 +19,8 @@ impl Daemon<'_> {
         }
     }
 
-    /// Reads new events, then reads the assemblies that they have changed. Returns whether there are new
-    /// requests.
+    /// Reads the new events, and then the assemblies whose changes the events report. Returns whether an event reports
+    /// a new request.
     async fn read_feed(&mut self) -> Result<bool, StoreError> {
         /// Number of events that are read at once.
         const PAGE: usize = 500;
@@ -117,8 +117,8 @@ impl Daemon<'_> {
         self.unwell.remove(name);
     }
 
-    /// Looks for requests, interrupted processes, and changes by other processes. The first call also lists
-    /// the assemblies.
+    /// Reads the changes that other programs have recorded in the store. Then resumes interrupted processes, and begins
+    /// queued requests. The first call also lists all assemblies of the store.
     pub(super) async fn refresh(&mut self) {
         let looked = self.look_around().await;
         if self.answered(looked).is_none() {

@@ -30,7 +30,7 @@ impl From<Sample> for Incoming {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Taken {
-    /// A policy counted the sample.
+    /// A policy reads the metric, and takes the sample into account.
     Counted,
     /// A policy reads the metric, but ignores the sample because an intent is changing the assembly.
     Busy {

@@ -57,7 +57,7 @@ struct Daemon<'a> {
     last_event: Seq,
     /// The assemblies that have changed since they were last read.
     changed: BTreeSet<AssemblyName>,
-    /// Whether all assemblies have been listed.
+    /// Whether the daemon has already listed all assemblies of the store. The first refresh lists them.
     is_listed: bool,
     /// The error of the store that was reported last; `None` while the store works.
     trouble: Option<String>,
@@ -76,13 +76,14 @@ struct Daemon<'a> {
     /// The duties that could not start when they were due, each with its factory. Such a duty starts when no
     /// intent changes the factory and no request for the factory waits.
     waiting: Vec<(AssemblyName, Started<Duty>)>,
-    /// The metrics that were reported for each assembly.
+    /// For each assembly, the metrics in the last [`Notice::Watches`] of the daemon.
     reported_metrics: BTreeMap<AssemblyName, Vec<String>>,
     /// The parts that the daemon no longer heals, because they have not recovered after several attempts. Each part was
     /// reported once.
     given_up: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
-    /// The clusters that were reported as impossible to scale out (`true`) or in (`false`). The time is the
-    /// time of the last change of the assembly before the report.
+    /// The clusters for which the daemon has reported that scaling is impossible. The `bool` is `true` for scaling out,
+    /// and `false` for scaling in. The time is that of the assembly's last change before the report. The daemon repeats
+    /// the report only after a later change.
     at_bound: BTreeMap<AssemblyName, BTreeMap<(ElementName, bool), Timestamp>>,
     /// The unwell parts that no policy heals. Each was reported once.
     unwell: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
@@ -96,7 +97,8 @@ struct Daemon<'a> {
     elsewhere: BTreeSet<AssemblyName>,
     work: Work,
     looked_at: BTreeSet<AssemblyName>,
-    /// The requests that this daemon has tried to begin since the last refresh.
+    /// The requests that this daemon has tried to begin since the last [`Duty::Refresh`]. The next refresh allows
+    /// another attempt.
     tried: BTreeSet<RequestId>,
     /// The interrupted processes that this daemon has resumed. Each is resumed only once.
     resumed: BTreeSet<ProcessId>,
@@ -269,8 +271,8 @@ impl<'a> Daemon<'a> {
         }
     }
 
-    /// Starts a duty of a factory. The duty waits while the daemon executes an intent on the factory, or
-    /// while a request for the factory waits.
+    /// Starts a duty of a factory. If the daemon executes an intent on the factory, or if a request for the factory
+    /// waits, puts the duty into `waiting` instead.
     async fn begin_for(&mut self, factory: AssemblyName, started: Started<Duty>) {
         if self.is_in_use(&factory) {
             self.waiting.push((factory, started));
@@ -299,7 +301,8 @@ impl<'a> Daemon<'a> {
         }
     }
 
-    /// Tells whether an intent runs on an assembly, here or in another process.
+    /// Tells whether an assembly has an unfinished intent: this daemon or another program executes the intent, or the
+    /// intent was interrupted.
     fn is_changing(&self, name: &AssemblyName) -> bool {
         self.busy.contains(name) || self.elsewhere.contains(name)
     }

@@ -74,14 +74,14 @@ pub enum Notice {
     /// A health check found that the status of an application differs from the last reported one. The first
     /// check of an application reports only a failed status.
     StatusChanged {
-        /// The name of the application.
+        /// The assembly of the application.
         assembly: AssemblyName,
         /// The status after the check.
         status: Status,
     },
     /// A discovery has found an instance, and has added it as an application.
     Adopted {
-        /// The name of the new application.
+        /// The assembly of the new application.
         assembly: AssemblyName,
         /// The factory of the application.
         factory: AssemblyName,
@@ -91,7 +91,7 @@ pub enum Notice {
     /// A health check or a discovery reports that the instance of an application no longer exists. The daemon
     /// removes the application from the records.
     Destroyed {
-        /// The name of the application.
+        /// The assembly of the application.
         assembly: AssemblyName,
     },
     /// The daemon can't execute an intent that a policy or a request demands.

@@ -52,7 +52,6 @@ pub(super) struct Counted {
     pub(super) well: Vec<ElementName>,
 }
 
-/// The roster of all monitored assemblies.
 #[derive(Default)]
 pub(super) struct Roster {
     watched: BTreeMap<AssemblyName, Watched>,
@@ -139,8 +138,9 @@ impl Roster {
         self.agenda.first().map(|(due, _)| *due)
     }
 
-    /// Returns the assembly to which a sample belongs, and the sample. In the returned sample, the element's
-    /// name replaces an instance id.
+    /// Finds the assembly to which a sample belongs. The id of the returned sample begins with the full name of the
+    /// element, as in `shop__web.load`. The id of `sample` may begin with an instance id instead. Returns `None` if the
+    /// id of `sample` is invalid.
     pub(super) fn route(&self, sample: &Sample) -> Option<(AssemblyName, Sample)> {
         let (key, metric) = sample.id.split_once('.')?;
         let element = self.ids.get(key).cloned().or_else(|| key.parse().ok())?;

@@ -6,7 +6,7 @@ use windlass_model::instance::Status;
 use windlass_model::record::AssemblyRecord;
 use windlass_model::{AssemblyName, State};
 
-/// The running applications, by factory.
+/// The running applications and their factories, with the last results of their health checks and discoveries.
 #[derive(Default)]
 pub(super) struct Applications {
     by_factory: BTreeMap<AssemblyName, BTreeSet<AssemblyName>>,

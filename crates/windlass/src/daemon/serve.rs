@@ -60,13 +60,14 @@ impl Daemon<'_> {
         }
     }
 
-    /// Starts an intent that changes an assembly.
+    /// Starts a task that executes `intent` on an assembly. `what` describes the intent in notices, for example `scale
+    /// out B`.
     pub(super) fn change(&mut self, assembly: AssemblyName, what: String, intent: Intent) {
         let (context, name) = (self.work.context.clone(), assembly.clone());
         self.put_to_work(assembly, what, async move { context.carry_out(&name, intent).await.map(Some) });
     }
 
-    /// Runs an intent in a task of its own.
+    /// Runs the future `intent` in a new task. Until the task ends, the daemon ignores samples for the assembly.
     fn put_to_work(
         &mut self,
         assembly: AssemblyName,

@@ -127,8 +127,9 @@ impl Work {
         (Self { context, tasks: JoinSet::new(), looks: Arc::new(Semaphore::new(LOOKS)) }, received)
     }
 
-    /// Executes an intent in a task and sends its result. The result contains no notice if the future
-    /// `intent` returns `None`.
+    /// Starts a task that runs the future `intent`, and then sends [`Message::Ended`] to the daemon. If `intent`
+    /// returns `None`, the message contains no notice. If `intent` fails, the notice states that the action `what` was
+    /// refused.
     pub(super) fn intent(
         &mut self,
         assembly: AssemblyName,
