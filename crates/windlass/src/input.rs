@@ -132,13 +132,12 @@ impl AssemblyInput {
     pub(crate) fn parameter_of(mut self, given: &Self, name: &str) -> Self {
         if let Some(value) = given.parameters.get(name) {
             let is_open = given.open.iter().any(|open| open == name);
-            let place = given.places.names.get(name).cloned();
-            self = if is_open {
+            self.places.copy(&given.places, name);
+            return if is_open {
                 self.open_parameter(name, value.clone())
             } else {
                 self.parameter(name, value.clone())
             };
-            return place.into_iter().fold(self, |input, place| input.parameter_at(name, place));
         }
         let variable = variable(name);
         let value = given.environment.get(&variable).cloned();

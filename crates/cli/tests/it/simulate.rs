@@ -255,6 +255,26 @@ fn a_slow_script_times_out() {
     assert_eq!(summary["applications"]["active"], 3);
 }
 
+/// The deadline of a command ends the command, although all health checks give the same answer.
+#[test]
+fn a_command_without_results_expires_in_time() {
+    let env = fixtures();
+    env.write(
+        "answers.yaml",
+        "version: 1\nactions:\n- {at: 1h, command: control.reboot, application: vm, arguments: {force: true}}\n\
+         answers:\n- {script: control.reboot, results: []}\n",
+    );
+    let (events, _) = simulated(&env, &["--for", "4h", "--answers", "answers.yaml"]);
+    let told: Vec<String> = told(&events).into_iter().filter(|text| text.contains("command")).collect();
+    assert_eq!(
+        told,
+        [
+            "3600 vm command: command `control.reboot` (simp79s1c0): its final result is awaited",
+            "7209 vm command: command `control.reboot` (simp79s1c0): no final result arrived in time",
+        ]
+    );
+}
+
 /// A problem that occurs repeatedly is reported as an event only once.
 #[test]
 fn a_repeated_failure_is_one_event() {

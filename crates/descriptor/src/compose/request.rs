@@ -82,6 +82,16 @@ pub struct GivenPlaces {
     pub files: BTreeMap<String, String>,
 }
 
+impl GivenPlaces {
+    /// Copies the places of the parameter `name` from `other`.
+    pub fn copy(&mut self, other: &Self, name: &str) {
+        let owned = || name.to_owned();
+        self.names.extend(other.names.get(name).map(|place| (owned(), place.clone())));
+        self.entries.extend(other.entries.get(name).map(|places| (owned(), places.clone())));
+        self.files.extend(other.files.get(name).map(|file| (owned(), file.clone())));
+    }
+}
+
 /// A reference that the composition has evaluated, and its result.
 #[derive(Debug, Clone)]
 pub struct ReferenceRequest {

@@ -83,7 +83,9 @@ impl Host<'_> {
         let answer = |(key, application, number): &Element<'_>| {
             let rule = rule(*number);
             let number = Some(number.unwrap_or(STANDARD)).filter(|_| !rule.parsed.is_empty());
-            let is_same = number.is_some() && application.unchanged_by == number;
+            // An answer also ends overdue commands, so it is applied as long as a command is open.
+            let is_same =
+                number.is_some() && application.unchanged_by == number && application.commands.is_empty();
             let answer = (!is_same).then(|| self.data(title, application, rule));
             CheckAnswer { key: *key, revision: application.revision, answer, number }
         };

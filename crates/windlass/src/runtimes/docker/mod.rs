@@ -7,6 +7,7 @@ mod save;
 mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -177,7 +178,28 @@ impl ProjectRuntimes for Engines {
 }
 
 /// Returns the name of the folder for the files of an engine's pools. The name of an engine can be an address such as
-/// `tcp://build-1:2375`. So each character that is not an ASCII letter or digit becomes `-`.
+/// `tcp://build-1:2375`. So each byte that is not an ASCII letter or digit becomes `-` and two hexadecimal digits.
+/// Different engines have different folders, because clients of one folder share its pools.
 fn folder_name(engine: &str) -> String {
-    engine.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+    let mut name = String::new();
+    for byte in engine.bytes() {
+        if byte.is_ascii_alphanumeric() {
+            name.push(char::from(byte));
+        } else {
+            let _infallible = write!(name, "-{byte:02x}");
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folder_name;
+
+    #[test]
+    fn engines_with_similar_names_have_different_folders() {
+        assert_eq!(folder_name("docker"), "docker");
+        assert_eq!(folder_name("tcp://a-b:1"), "tcp-3a-2f-2fa-2db-3a1");
+        assert_ne!(folder_name("tcp://a-b:1"), folder_name("tcp://a.b:1"));
+    }
 }
