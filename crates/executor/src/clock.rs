@@ -1,4 +1,4 @@
-//! The wall clock, for records.
+//! The times in outcomes and events of jobs, such as the start and the end of a job.
 
 use std::{fmt, time::Duration};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A point in time, in milliseconds since 1970 (UTC), by the clock of the job's host.
 ///
-/// Timestamps are for people and records. Time limits use the monotonic clock, which can't be set.
+/// Outcomes and events contain timestamps. Time limits instead use the monotonic clock, which can't be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(u64);

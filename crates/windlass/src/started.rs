@@ -18,8 +18,8 @@ use crate::view::plan::{PlanView, ProtectionChange};
 /// lease.
 pub(crate) const LOOK: Duration = Duration::from_secs(1);
 
-/// Number of consecutive checks that find no holder of the lease. After these checks, no program is expected
-/// to execute the process.
+/// Number of consecutive checks without a holder of the lease, after which windlass assumes that no program executes
+/// the process.
 const LOOKS: u32 = 3;
 
 /// A process that is ready to run, or that another program, such as the daemon, already executes.
@@ -52,7 +52,8 @@ impl Started {
         Self { work: Work::Theirs(Box::new(theirs)), warnings, store, from, protection: Vec::new() }
     }
 
-    /// Sets the changes of protection, for the view of the plan.
+    /// Sets the parts that become protected, or are no longer protected. [`plan_view`](Self::plan_view) shows these
+    /// parts.
     pub(crate) fn with_protection(self, protection: Vec<ProtectionChange>) -> Self {
         Self { protection, ..self }
     }
@@ -65,7 +66,8 @@ impl Started {
         }
     }
 
-    /// Returns the plan as a view. The view contains changes only if this program executes the process.
+    /// Returns the plan as a view. If another program executes the process, the view contains the steps of the plan,
+    /// but not the changes that the plan makes to the parts.
     pub fn plan_view(&self) -> PlanView {
         let (changes, undone): (Diff, Diff) = match &self.work {
             Work::Own(prepared) => (prepared.diff().clone(), prepared.undone().clone()),
@@ -198,8 +200,12 @@ impl Theirs {
         Ok(Self { store, process, plan })
     }
 
-    /// Waits until the process has ended. If `stop` is triggered, requests that the other program stops the
-    /// process.
+    /// Waits until the process has ended, and returns its result. If `stop` is triggered, asks the program that
+    /// executes the process to stop the process.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store fails, or if the program has exited before the end of the process.
     pub(crate) async fn ended(self, from: Seq, stop: &Stop) -> Result<Ended, Error> {
         let ProcessRecord { id, assembly, .. } = &self.process;
         let mut watch = self.store.watch(from);
@@ -252,8 +258,8 @@ impl Theirs {
 pub(crate) struct Absence(u32);
 
 impl Absence {
-    /// Counts one more check of the lease, which has found `holder`. Returns `true` if the last [`LOOKS`] checks have
-    /// all found no holder.
+    /// Counts one more check of the lease. `holder` is the holder of the lease at this check. Returns `true` if there
+    /// was no holder at the last [`LOOKS`] checks.
     pub(crate) fn is_long(&mut self, holder: Option<&Holder>) -> bool {
         self.0 = if holder.is_some() { 0 } else { self.0 + 1 };
         self.0 >= LOOKS

@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use windlass_executor::process::SupervisorCommand;
 
-/// The first argument of a process that is started to supervise jobs.
+/// The argument with which the running program starts itself again as the supervisor of its jobs. The argument directly
+/// follows the name of the program.
 const SUPERVISE: &str = "windlass-supervise";
 
 /// Supervises jobs until the last one has ended, if this process was started to supervise jobs. Returns

@@ -2,7 +2,6 @@
 
 use windlass_model::id::Entropy;
 
-/// A source of random bytes that asks the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SystemEntropy;
 

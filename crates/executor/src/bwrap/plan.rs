@@ -41,7 +41,6 @@ pub(crate) struct SandboxPlan {
     pub(crate) volumes: Vec<SandboxVolume>,
 }
 
-/// The network of a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum SandboxNetwork {
@@ -51,7 +50,7 @@ pub(crate) enum SandboxNetwork {
     Host,
 }
 
-/// A folder of the host mounted in a sandbox.
+/// A volume of a job. `bwrap` mounts the folder `host` at `path` in the sandbox, and the job can write to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SandboxVolume {

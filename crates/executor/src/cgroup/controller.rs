@@ -32,7 +32,8 @@ impl Controller {
         }
     }
 
-    /// Returns the controllers that the limits need.
+    /// Returns a controller for each limit of memory, processes or processor time that is set. Other limits need no
+    /// controller.
     pub(crate) fn needed(limits: &Limits) -> BTreeSet<Self> {
         [
             (limits.memory_bytes.is_some(), Self::Memory),

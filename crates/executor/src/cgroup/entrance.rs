@@ -4,15 +4,15 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
 
-/// The control groups of a child process that is about to be started.
+/// The open files through which a new child process enters its control groups.
 #[derive(Debug, Default)]
 pub(crate) struct Entrance {
-    /// Opened folder of the child's control group in cgroup version 2; `None` if the child enters no such
-    /// group. The kernel creates the child in this group. A later move into the group would take tens of
-    /// milliseconds, and would hold a lock that all forks of the host need.
+    /// Opened folder of the child's control group in cgroup version 2; `None` if the child enters no such group. The
+    /// kernel creates the child in this group. A later move into the group would take tens of milliseconds, and would
+    /// delay all forks on the host.
     pub(crate) into: Option<OwnedFd>,
-    /// Opened file `tasks` of each control group in cgroup version 1 that the child enters. The child enters a
-    /// group when it writes to the group's file. The write takes no lock that other forks of the host need.
+    /// File `tasks` of each control group in cgroup version 1, opened for writing. The child writes `0` to each file,
+    /// and so enters the group. This write does not delay forks of other processes on the host.
     pub(crate) tasks: Vec<OwnedFd>,
 }
 
@@ -30,7 +30,8 @@ impl Entrance {
         Ok(())
     }
 
-    /// Returns the number of the descriptor `into`, for the call that creates the child.
+    /// Returns the file descriptor of the folder `into` as a number, which the system call `clone3` needs. Returns
+    /// `None` if the child enters no group of version 2.
     pub(crate) fn number(&self) -> Option<u64> {
         self.group().and_then(|group| u64::try_from(group.as_raw_fd()).ok())
     }

@@ -150,7 +150,9 @@ impl Group {
         self.folders.iter().all(|(folder, version)| is_empty(folder, *version))
     }
 
-    /// Kills all processes of the group.
+    /// Kills all processes of the group. Afterwards, the group is not [reusable](Self::is_reusable). Without the
+    /// kernel's file `cgroup.kill`, a process that starts meanwhile may survive. So callers repeat the call until the
+    /// group is empty.
     pub(crate) fn kill(&self) {
         self.was_killed.set(true);
         self.folders.iter().for_each(|(folder, version)| kill(folder, *version));

@@ -97,12 +97,14 @@ pub(crate) fn are_filtered() -> bool {
     answer == 0 && !PROGRAMS.is_empty()
 }
 
-/// Compiles the filters before a fork, so that the child finds them compiled.
+/// Compiles the system-call filters. The parent calls this function before a fork, so that the child can use the
+/// compiled filters.
 pub(crate) fn make_ready() {
     LazyLock::force(&PROGRAMS);
 }
 
-/// Loads the filters into this process. [`make_ready`] must have been called before the fork.
+/// Applies all system-call filters to the calling process, which is a new child. The parent of this child must have
+/// called [`make_ready`] before the fork.
 pub(crate) fn filter() -> Result<(), Errno> {
     const SET_MODE_FILTER: libc::c_uint = 1;
     for program in PROGRAMS.iter() {
@@ -119,8 +121,8 @@ pub(crate) fn filter() -> Result<(), Errno> {
     Ok(())
 }
 
-/// Returns the filters as files in the kernel's format, which `bwrap` loads. Returns no files if calls can't
-/// be filtered.
+/// Returns the system-call filters as files in the kernel's format, which `bwrap` loads. Returns no files if calls
+/// can't be filtered.
 pub(crate) fn as_files() -> io::Result<Vec<OwnedFd>> {
     if !are_filtered() {
         return Ok(Vec::new());

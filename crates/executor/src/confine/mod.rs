@@ -2,8 +2,8 @@
 //! These restrictions apply in addition to the permissions of the process's user.
 //!
 //! The restrictions need no privileges and no external program. They apply to the process and all its
-//! descendants, and can't be undone. [`Confinement::probe`] reports the features of the kernel. If the kernel
-//! can't enforce a confinement, a runtime with this confinement refuses to open.
+//! descendants, and can't be undone. [`Confinement::probe`] reports whether the kernel has filters and Landlock. If
+//! the kernel can't enforce a confinement, a runtime with this confinement refuses to open.
 
 mod calls;
 mod files;
@@ -33,7 +33,7 @@ pub struct Confinement {
     write: Option<Vec<PathBuf>>,
 }
 
-/// The features of this host's kernel for a [`Confinement`].
+/// The features of this host's kernel that a [`Confinement`] can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Available {
@@ -82,7 +82,7 @@ impl Confinement {
         *self == Self::default()
     }
 
-    /// Returns the features of this kernel.
+    /// Returns the features of this host's kernel that a confinement can use.
     pub fn probe() -> Available {
         Available { seccomp: calls::are_filtered(), landlock: files::version() }
     }

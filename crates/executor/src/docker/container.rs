@@ -30,7 +30,8 @@ pub(crate) fn volume_name(owner: &Owner, volume: &Volume) -> String {
     format!("{}{}-{}", VOLUME, in_names(owner), volume.name)
 }
 
-/// Returns the name of the empty volume that exists while a volume is prepared.
+/// Returns the name of the marker of `volume`. The marker is a second, empty volume, and exists only while `volume` is
+/// being prepared. If the client is killed meanwhile, the marker remains, and another client prepares `volume` again.
 pub(crate) fn preparing_name(owner: &Owner, volume: &Volume) -> String {
     format!("windlass-preparing-{}-{}", in_names(owner), volume.name)
 }
@@ -201,7 +202,8 @@ fn mount(owner: &Owner, volume: &Volume) -> Mount {
     mount_of(volume_name(owner, volume), volume.path.clone())
 }
 
-/// Returns the mount of a volume that the container engine manages.
+/// Returns the mount of the volume `name` at `path` in a container. An empty volume stays empty: the container engine
+/// does not copy the image's files at `path` to the volume.
 pub(crate) fn mount_of(name: String, path: String) -> Mount {
     Mount {
         typ: Some(MountType::VOLUME),

@@ -10,7 +10,8 @@ use tokio::{io::AsyncWriteExt, process::Command, time::timeout};
 
 use crate::docker::{EndpointError, Environment, endpoint::read_json};
 
-/// Maximum run time of a helper program. It may query a keychain, but not a person.
+/// Maximum run time of a helper program. This time is enough to query a keychain. If a helper takes longer, for example
+/// because it asks a person for a password, windlass kills the helper.
 const HELPER_LIMIT: Duration = Duration::from_secs(20);
 
 /// Key under which the Docker client stores the credentials of the default registry.

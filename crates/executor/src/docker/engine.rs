@@ -54,8 +54,8 @@ pub struct Engine {
     version: Option<Arc<SystemVersion>>,
 }
 
-/// The properties of a container engine and the limits that it enforces, for people and for the check of
-/// jobs.
+/// The properties of a container engine, from [`Engine::describe`]. The docker runtime refuses a job that needs a
+/// capability which is missing in [`capabilities`](Self::capabilities).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Description {
@@ -71,7 +71,8 @@ pub struct Description {
     pub rootless: bool,
     /// Version of the control groups that enforce limits: `1` or `2`.
     pub cgroup: String,
-    /// Optional capabilities. If a limit is missing here, the engine would silently ignore it.
+    /// Capabilities that the container engine has, such as [`Capability::MemoryLimit`]. If the capability for a limit
+    /// is missing, the engine accepts the limit, but does not enforce it.
     pub capabilities: BTreeSet<Capability>,
     /// Names of the security options, such as `seccomp`, `apparmor`, `selinux` or `userns`.
     pub security: Vec<String>,

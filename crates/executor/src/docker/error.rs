@@ -63,11 +63,13 @@ pub enum EngineError {
          project needs it, remove it by `docker volume rm {former}`"
     )]
     FormerVolume {
-        /// The volume, as jobs name it.
+        /// Name of the volume in jobs, such as `cache`.
         volume: String,
-        /// Name that the volume got on the container engine from the earlier version of windlass.
+        /// Name of the existing volume on the container engine, such as `windlass-volume-cache`. An earlier version of
+        /// windlass has created this volume.
         former: String,
-        /// Name that the volume gets on the container engine from the running version of windlass.
+        /// Name of the missing volume on the container engine, such as `windlass-volume-shop-cache` for the owner
+        /// `shop`.
         name: String,
     },
     /// An image is missing on the container engine. The job does not allow a pull, or the pull failed.
@@ -110,7 +112,8 @@ impl EngineError {
         matches!(self, Self::Refused { message, .. } if PASSING.iter().any(|words| message.contains(words)))
     }
 
-    /// Tells whether another client is removing the container, or the container is ending at this moment.
+    /// Tells whether a request to remove a container failed for a passing reason: another client is removing the
+    /// container, or the container is ending. The caller then repeats the request.
     pub(crate) fn is_being_removed(&self) -> bool {
         self.is_conflict() || self.is_between_states()
     }

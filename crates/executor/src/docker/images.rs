@@ -47,7 +47,7 @@ pub struct PullProgress {
     pub status: String,
     /// Number of bytes of the layer that the current step has processed so far; `None` if unknown.
     pub current: Option<u64>,
-    /// Number of bytes of the layer that the current step processes in total; `None` if unknown.
+    /// Number of bytes of the layer that the current step has to process; `None` if unknown.
     pub total: Option<u64>,
 }
 

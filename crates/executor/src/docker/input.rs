@@ -13,7 +13,7 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /// Mount point of the job's own volume.
 pub(crate) const FOLDER: &str = "/windlass";
 
-/// A job with all its environment variables, ready to be written.
+/// The data that the client sends to the container of a job: the job, and all its environment variables.
 pub(crate) struct Input {
     job: Job,
     env: BTreeMap<String, String>,

@@ -22,8 +22,8 @@ use crate::{
     },
 };
 
-/// Path of a copy of the report on a job, in the job's volume. The first process of the job's container, `docker/init`,
-/// writes the report line by line. Only a job with the setting [`OnOwnerDeath::Finish`] has this copy.
+/// Path of the file `told` in the job's volume. The first process of the job's container (`docker/init`) writes each
+/// line of its output to this file, too. Only a job with the setting [`OnOwnerDeath::Finish`] has this file.
 const COPY: &str = "/windlass/told";
 
 /// Maximum number of times that the runtime asks again whether a container was killed for lack of memory. The
@@ -45,7 +45,7 @@ const FIRST_GRACE: Duration = Duration::from_millis(50);
 /// The lines from the first process of one container, as they arrive.
 pub(crate) type LineStream = Pin<Box<dyn Stream<Item = Result<Vec<Line>, EngineError>> + Send>>;
 
-/// The inspected container of a job.
+/// The state of a job's container at the time when [`inspect`] was called.
 #[derive(Debug)]
 pub(crate) struct InspectedJob {
     pub(crate) record: Record,
@@ -54,7 +54,7 @@ pub(crate) struct InspectedJob {
     out_of_memory: bool,
 }
 
-/// The stage of a container.
+/// The stage of a container. A paused container counts as [`Running`](Self::Running).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Created, but not started.
@@ -209,9 +209,12 @@ pub(crate) async fn exited_job(
     })
 }
 
-/// Determines whether a job never began because its client died or gave up the launch. If the container is
-/// still waiting for the rest of the job, the function first kills the container. Otherwise the container
-/// would wait forever.
+/// Tells whether a job never began: its container has not received the whole job. The caller ensures that the client of
+/// the job is dead, or has given up the launch.
+///
+/// If the container runs, the function waits for its first line. This line confirms that the container has received the
+/// whole job. If the line does not arrive within about a second, the function kills the container. Otherwise the
+/// container would wait for the rest of the job forever.
 pub(crate) async fn never_began(
     engine: &Engine,
     id: &JobId,

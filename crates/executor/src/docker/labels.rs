@@ -9,11 +9,12 @@ use crate::{Job, JobId, Limits, Network, OnOwnerDeath, OutputRequest, Owner, Roo
 
 /// Label with the id of the job.
 pub(crate) const JOB: &str = "io.windlass.job";
-/// Label with the owner of the job.
+/// Label with the owner of a job or of a volume.
 pub(crate) const OWNER: &str = "io.windlass.owner";
-/// Label with the client that created the container. Every container has it.
+/// Label with the name of the client that created the container. All containers have this label, except the warm
+/// containers of a [pool](crate::pool).
 pub(crate) const CLIENT: &str = "io.windlass.client";
-/// Label with the role of a container that runs no job.
+/// Label with the role of a volume, or of a container that runs no job. Example: `anchor`.
 pub(crate) const ROLE: &str = "io.windlass.role";
 const RECORD: &str = "io.windlass.record";
 const RELAXED: &str = "io.windlass.relaxed";
@@ -48,7 +49,8 @@ impl Record {
     }
 }
 
-/// Returns the labels of a job's container.
+/// Returns all labels of a job's container: those of this module, and those of the job itself. The label `team` of a
+/// job becomes `io.windlass.label.team`.
 pub(crate) fn of_job(id: &JobId, job: &Job, record: &Record, client: &str) -> HashMap<String, String> {
     let mut labels: HashMap<_, _> =
         job.labels.iter().map(|(name, value)| (format!("io.windlass.label.{name}"), value.clone())).collect();
@@ -68,7 +70,8 @@ pub(crate) fn of_role(role: &str, client: &str) -> HashMap<String, String> {
     [(ROLE, role), (CLIENT, client)].map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
-/// Lists the isolation relaxations of a job, for people.
+/// Lists the settings of a job that weaken its isolation, such as `network=host`. A person can read this list in the
+/// label `io.windlass.relaxed` of the job's container.
 fn relaxations(job: &Job) -> Vec<String> {
     let mut relaxed = Vec::new();
     match &job.network {
@@ -87,7 +90,8 @@ fn relaxations(job: &Job) -> Vec<String> {
     relaxed
 }
 
-/// Returns the id and the owner of a container's job.
+/// Reads the id and the owner of a job from the labels of its container. Returns `None` if one of the two labels is
+/// missing or malformed.
 pub(crate) fn job_of(labels: &HashMap<String, String>) -> Option<(JobId, Owner)> {
     Some((labels.get(JOB)?.parse().ok()?, labels.get(OWNER)?.parse().ok()?))
 }

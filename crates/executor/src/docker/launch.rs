@@ -28,22 +28,22 @@ use crate::{
 /// ended. The anchor is a container that the containers of all jobs need (see [`tools`](crate::docker::tools)).
 const TRIES: u32 = 3;
 
-/// The result of a launch.
 pub(crate) enum Launched {
-    /// The job runs, or has already ended.
+    /// The container has received the whole job. The job may have ended already.
     Running(Box<Running>),
-    /// A container with this name exists: another client has submitted the job.
+    /// The job already has a container, because another client has submitted the job.
     Exists,
 }
 
-/// A job that its container has received completely.
+/// A job whose container has confirmed that it received the whole job.
 pub(crate) struct Running {
     pub(crate) record: Record,
     pub(crate) lines: LineStream,
-    /// Lines of the container that were received so far.
+    /// Lines that the container sent during the launch. The stream `lines` contains only later lines.
     pub(crate) first: Vec<Line>,
-    /// Connection to the container, on which nothing more is sent. When the connection is dropped, the
-    /// container knows that its client has gone.
+    /// Task that sends the job to the container. The task returns the connection to the container, so the connection
+    /// stays open as long as this field exists. If the connection closes, the container ends a job with the setting
+    /// [`OnOwnerDeath::Kill`]. The field is never `None`.
     pub(crate) owner: Option<JoinHandle<Pin<Box<dyn AsyncWrite + Send>>>>,
 }
 
@@ -134,10 +134,12 @@ async fn attempt(
     }
 }
 
-/// Returns the name of the client's running anchor (see [`tools`](crate::docker::tools)), and starts an anchor
-/// if none runs. `gone` is the name of an anchor that no longer runs. The function never returns this name. If
-/// the job needs a prepared volume, the function also creates a container that prepares the volume, and returns
-/// the name of this container.
+/// Ensures that the helper containers exist which a job's container needs. Returns their names:
+///
+/// - The client's anchor (see [`tools`](crate::docker::tools)). If no anchor runs, the function starts one. `gone` is
+///   the name of an anchor that no longer runs, so the function never returns `gone`.
+/// - A new container with a volume to which the job's user can write. The job's container takes over this volume.
+///   `None` if the job needs no such volume.
 async fn prepare(
     shared: &Shared,
     job: &Job,
@@ -155,8 +157,10 @@ async fn prepare(
     Ok((anchor?, scratch))
 }
 
-/// Handles the error of a request that did not create the job's container. If a retry may help, sets `gone`
-/// (see [`attempt`]).
+/// Handles the failure of the request to create the job's container. `error` is the error of this request. If another
+/// client has created the container, returns [`Launched::Exists`], and otherwise `error`. If this client has
+/// [abandoned](is_abandoned) the container, the function removes the container. If a retry may help, the function sets
+/// `gone` (see [`attempt`]).
 async fn not_made(
     shared: &Shared,
     id: &JobId,
@@ -176,8 +180,9 @@ async fn not_made(
     Err(error)
 }
 
-/// Tells whether this client has abandoned the existing container earlier, because the answer to a request
-/// came late or never. Such a container has not received the whole job, and never will.
+/// Tells whether the job's container is left over from an earlier attempt of this client to launch the job. The attempt
+/// failed because the answer to a request came late or never. Such a container has not received the whole job, and
+/// never will. If such a container still runs, the function kills it.
 async fn is_abandoned(shared: &Shared, id: &JobId) -> Result<bool, EngineError> {
     match inspect::inspect(&shared.engine, id).await? {
         Some(inspected) if inspected.client == shared.client => {
@@ -200,7 +205,8 @@ fn note_anchor(error: &EngineError, anchor: String, gone: &mut Option<String>) {
     }
 }
 
-/// Starts a job's container, and sends the job to it.
+/// Starts a job's container, sends the job to it, and waits until the container has confirmed that it received the
+/// whole job.
 async fn start_and_send(
     shared: &Shared,
     id: &JobId,

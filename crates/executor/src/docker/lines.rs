@@ -16,11 +16,12 @@ pub(crate) enum Line {
     Accepted,
     /// The input could not be stored, for this reason.
     Refused(String),
-    /// The job was started.
+    /// The job was started at this time, by the clock of the container's host.
     Started(Timestamp),
-    /// The job wrote these bytes.
+    /// The next bytes that the job wrote to this stream, up to the storage limit.
     Written(Stream, Vec<u8>),
-    /// The last bytes that the job wrote. The bytes between the stored output and these bytes are lost.
+    /// Last bytes of a stream that is longer than the storage limit. Any bytes between the `Written` lines and these
+    /// bytes are lost.
     Last(Stream, Vec<u8>),
     /// Result of reading a requested output. The number is the index of the request in [`Record::outputs`]. If
     /// the output has content, lines [`Piece`](Self::Piece) with the content follow.
@@ -29,7 +30,7 @@ pub(crate) enum Line {
     LeftBehind(Vec<String>),
     /// Next piece of the content of the last [`Output`](Self::Output).
     Piece(Vec<u8>),
-    /// The job has ended.
+    /// The last line. The job has ended, or could not be started.
     Ended(Ended),
 }
 
@@ -38,7 +39,7 @@ pub(crate) enum Line {
 pub(crate) struct Ended {
     /// Start of the job; `None` if the job could not be started.
     pub(crate) started: Option<Timestamp>,
-    /// End of the job.
+    /// Time when the container's first process wrote this line, after all lines about outputs.
     pub(crate) at: Timestamp,
     /// Numbers of bytes that the job wrote to stdout and to stderr.
     pub(crate) totals: [u64; 2],
@@ -209,7 +210,8 @@ impl Collector {
         outcome
     }
 
-    /// Builds the outcome of a job from the lines so far, because the last line is missing.
+    /// Builds the outcome of a job from the lines so far, if the line [`Ended`](Line::Ended) is missing. `end` is the
+    /// end of the job, as the caller has determined it. The end time in the outcome is the current time.
     pub(crate) fn broken_off(&mut self, end: End) -> Outcome {
         self.remains(end, Timestamp::now(), None)
     }
@@ -265,10 +267,11 @@ struct CollectedStream {
     head_limit: usize,
     tail_limit: usize,
     head: Vec<u8>,
-    /// Last bytes of the stored part, without the head.
+    /// Last bytes from the lines [`Written`](Line::Written), without the bytes in `head`.
     tail: VecDeque<u8>,
-    /// Last bytes of the part that was not stored.
+    /// Bytes from the lines [`Last`](Line::Last): the end of a stream that is longer than the storage limit.
     last: Vec<u8>,
+    /// Number of bytes in all lines [`Written`](Line::Written).
     stored: u64,
 }
 
@@ -296,8 +299,8 @@ impl CollectedStream {
 
     fn captured(&mut self, total: Option<u64>) -> Captured {
         let total = total.unwrap_or(self.stored);
-        // If bytes are missing between the stored part and `last`, only `last` belongs to the end of the
-        // stream.
+        // If bytes are missing between the lines `Written` and the lines `Last`, only `last` belongs to the end of
+        // the stream.
         let meets = total == self.stored + self.last.len() as u64;
         let mut tail = if meets { Vec::from(std::mem::take(&mut self.tail)) } else { Vec::new() };
         tail.append(&mut self.last);

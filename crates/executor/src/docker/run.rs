@@ -70,9 +70,10 @@ enum Stop {
     Ended(Box<Outcome>),
     /// The stream ended or broke before the last line.
     Broken,
-    /// The client disconnects from the job.
+    /// A caller has closed or dropped the runtime of this client.
     Disconnected,
-    /// The job still runs long after its deadline.
+    /// The job still runs [`LATE`] after its deadline. The value is [`End::TimedOut`] if the deadline is the job's time
+    /// limit, and [`End::Cancelled`] if a caller has requested the end of the job.
     Late(End),
 }
 
@@ -253,7 +254,9 @@ impl JobTask {
         }
     }
 
-    /// Asks the container engine whether a job without output has ended.
+    /// Asks the container engine whether the job's container has exited or no longer exists. The client asks from time
+    /// to time, because a broken connection looks like a job that writes no output. If the engine does not answer, the
+    /// function returns `false`. In this case, `silent` contains the time since which the engine has not answered.
     async fn has_exited_silently(&self) -> bool {
         if let Ok(inspected) = inspect::inspect(&self.shared.engine, &self.id).await {
             self.silent.send_replace(None);
@@ -316,8 +319,9 @@ impl JobTask {
     }
 }
 
-/// The reason in the outcome of a job that ended because the connection to its client broke. In this case, the
-/// client itself has not died.
+/// The reason in the outcome of a job whose container lost the connection to this client, although the client still
+/// lives. The connection passes through the container engine. The container ends such a job in the same way as if the
+/// client had died.
 const CUT: &str =
     "the connection to the engine was cut, and a job that must not outlive its owner ends with it";
 

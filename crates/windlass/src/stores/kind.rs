@@ -10,7 +10,7 @@ use windlass_store::{KeySource, Store};
 
 use crate::error::Error;
 
-/// A kind of store.
+/// A kind of store, such as SQLite or PostgreSQL. The address of a store determines its kind.
 #[async_trait]
 pub(crate) trait StoreKind: Send + Sync {
     /// Returns the name of the kind, for messages.
@@ -30,7 +30,7 @@ pub(crate) trait StoreKind: Send + Sync {
     async fn open(&self, settings: &StoreSettings, create: bool) -> Result<Option<Arc<dyn Store>>, Error>;
 }
 
-/// The settings of a store.
+/// The settings with which [`StoreKind::open`] opens a store.
 #[derive(Clone)]
 pub(crate) struct StoreSettings {
     /// The address of the store; `None` for a store in the state folder.

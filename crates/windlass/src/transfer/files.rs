@@ -99,11 +99,11 @@ impl Packed {
 
 /// The paths, keys and limits with which a project's transfers read and write files.
 pub(super) struct TransferFiles {
-    /// The root of the project.
+    /// The root folder of the project. Each export file contains this path, to show where the export was made.
     pub(super) root: PathBuf,
-    /// The state folder of the project, which contains the notes.
+    /// The state folder of the project. Its subfolder `exports` contains the notes about running and interrupted
+    /// exports.
     pub(super) state: PathBuf,
-    /// The key of the project's store.
     pub(super) store_key: KeySource,
     /// The file with the key that seals the export; `None` if the key of the store seals it.
     pub(super) key: Option<PathBuf>,
@@ -248,7 +248,8 @@ impl UnderWay {
         Ok(Some(document::read(&NOTE, &text).map_err(wrong)?))
     }
 
-    /// Tells whether the file of the export exists and matches the current state of its assembly.
+    /// Tells whether the export file exists, belongs to this export, and contains the same records as `bundle`.
+    /// `bundle` contains the current records of the assembly in the store.
     pub(super) fn is_written(&self, bundle: Bundle) -> bool {
         let Some(Exported { records, .. }) = exported_in(&self.file) else { return false };
         let now = Bundle { transfer: records.transfer.clone(), ..bundle };
@@ -268,8 +269,8 @@ fn remove(file: &Path) -> Result<(), Error> {
     removed.map_err(|source| Error::Write { path: file.to_owned(), source })
 }
 
-/// Maximum size in bytes of an export file that is checked after an interruption. windlass itself wrote the
-/// file, so a large size is not an attack.
+/// Maximum size in bytes of an export file that windlass reads after an interrupted export. This limit is higher than
+/// the limit for an import, because windlass itself has written the file.
 const LARGEST: usize = 1 << 31;
 
 /// Reads an export file. Returns `None` if the file is missing or contains no export.

@@ -157,10 +157,16 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if the file is damaged, its secrets can't be opened, or it was imported into this store before.
-    /// Fails if an assembly of the same name exists, or if an assembly that it references is missing. Returns
-    /// `EngineError::Stopped` if `stop` is triggered before the import has begun. In all these cases, nothing
-    /// is changed.
+    /// Fails in these cases:
+    ///
+    /// - The file is damaged, or `key` is not the key of the secrets in the file.
+    /// - The same export was imported into this store before.
+    /// - The store contains an assembly of the same name.
+    /// - The store contains another application of the same factory with the same natural id.
+    /// - The store lacks an assembly to which the assembly in the file refers.
+    /// - `stop` is triggered before the import has begun. The error is then `EngineError::Stopped`.
+    ///
+    /// In all these cases, the records in the store do not change.
     pub async fn import(&self, file: &Path, key: Option<&Path>, stop: &Stop) -> Result<AssemblyName, Error> {
         let records = self.exported(file, key).await?;
         let name = records.assembly.name.clone();
@@ -199,7 +205,8 @@ impl Upkeep<'_> {
     }
 }
 
-/// Refuses an assembly with references, because a new store contains no other assemblies.
+/// Refuses the import of an assembly into a new store, if the assembly refers to another assembly. The new store does
+/// not contain the other assembly.
 fn nobody_is_missed(records: &Bundle) -> Result<(), EngineError> {
     let by = records.assembly.name.clone();
     match records.assembly.references.first() {

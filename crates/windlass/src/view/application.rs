@@ -26,9 +26,9 @@ pub struct ApplicationStatusView {
     pub natural_id: Option<String>,
     /// The known values of the configuration pins, by the exposed ids of the pins. A secret is `***`.
     pub configuration: BTreeMap<PropertyName, Value>,
-    /// The components of the type `reference.Service`, with their states in each environment that has the
-    /// assembly as a service. If no environment has it, the states are those in the environment in which the
-    /// assembly was launched.
+    /// The references to services: the components of the type `reference.Service` in the application's manifest. The
+    /// list contains each reference once for each environment in which the assembly is a service. If the assembly is a
+    /// service of no environment, the list contains each reference for the environment of the launch.
     pub services: Vec<ServiceReferenceView>,
     /// The references to other applications. The scripts of this application have reported them.
     pub references: Vec<InstanceReferenceView>,

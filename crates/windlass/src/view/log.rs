@@ -62,8 +62,8 @@ pub struct LogView {
     /// Changes of the assembly's name by `rename`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub renamed: Vec<RenamedLog>,
-    /// The results of health checks and discoveries that are worth a report. They changed something, or
-    /// failed for another reason than before.
+    /// The messages of health checks and discoveries. A check writes a message only about a change, a warning of the
+    /// driver, or a failure with a new reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<ActivityLog>,
 }
@@ -150,9 +150,9 @@ pub struct OneProcessView {
 /// The history of one step.
 #[derive(Debug, Clone, Serialize)]
 pub struct StepLog {
-    /// The number of the step.
+    /// The id of the step: its number in the plan.
     pub id: StepId,
-    /// The action of the step.
+    /// The part and the action of the step, for example `web__1 Configure`.
     pub title: String,
     /// The state of the step, in one word.
     pub state: String,
@@ -201,10 +201,10 @@ pub struct JobLog {
     pub end: Option<String>,
     /// The exit code of the job's process, if the process exited.
     pub exit: Option<i32>,
-    /// The last part of the job's stderr. Empty until the calls of the job have ended.
+    /// The last part of the job's stderr. Empty until all calls for which the job runs have ended.
     pub stderr: String,
-    /// The last part of the job's stdout. `None` until the calls of the job have ended, and for a job that
-    /// has succeeded and whose stdout is data for windlass.
+    /// The last part of the job's stdout. `None` until all calls for which the job runs have ended. Also `None` for a
+    /// successful job whose stdout is data for windlass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Plans as output data for people and for JSON.
+//! The view of a plan: its steps, the changes that it makes, and the reasons why its steps wait.
 
 use serde::Serialize;
 use windlass_driver::Observation;
@@ -16,7 +16,7 @@ pub struct PlanView {
     pub version: u32,
     /// The name of the assembly.
     pub assembly: AssemblyName,
-    /// The steps, in topological order.
+    /// The steps, sorted by their ids. The steps that call a driver come first. Barriers are left out.
     pub steps: Vec<StepView>,
     /// The longest chain of steps that depend on each other.
     pub critical_path: Vec<StepId>,
@@ -39,15 +39,16 @@ pub struct PlanView {
     pub protection: Vec<ProtectionChange>,
     /// The results of the health checks that ran before planning; `None` if no checks ran.
     pub drift: Option<Vec<DriftView>>,
-    /// The plan itself, from which waits are explained.
+    /// The plan itself. The method [`why`](PlanView::why) reads the waits from the plan.
     #[serde(skip)]
     plan: Plan,
 }
 
-/// A part whose own protection changes.
+/// A part that becomes protected, or is no longer protected. The protection also applies to the elements inside the
+/// part. The list of changes contains these elements only if their own flags `protected` change, too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProtectionChange {
-    /// The part whose protection changes. For the assembly itself, it is the name of the assembly.
+    /// The name of the part. If the protection of the whole assembly changes, this is the name of the assembly.
     pub part: ElementName,
     /// Whether the part is protected after the change.
     pub protected: bool,
@@ -111,23 +112,28 @@ pub struct WhyView {
     pub version: u32,
     /// The step that is explained.
     pub step: StepId,
-    /// The action of the step.
+    /// The part and the action of the step, for example `web__1 Configure`.
     pub action: String,
-    /// The waits of the explained step. After each wait, the list contains the waits of the awaited step.
+    /// The waits that explain the step. Example: s3 waits for s2, and s2 waits for s1. For s3, the list then contains
+    /// the wait for s2, followed by the wait of s2 for s1.
     pub waits: Vec<BecauseView>,
 }
 
 /// A wait that an explanation lists: one step waits for another step.
 #[derive(Debug, Clone, Serialize)]
 pub struct BecauseView {
-    /// The number of waits from the explained step to the awaited step. The number is 1 for a wait of the
-    /// explained step itself.
+    /// The level of the wait. Example: s3 waits for s2, and s2 waits for s1. In the explanation of s3, these two waits
+    /// have the levels 1 and 2.
+    ///
+    /// A barrier, which is a step without work, adds no level. If the explained step waits for a barrier, the waits of
+    /// the barrier have the level 1, too.
     pub depth: usize,
     /// The step that waits.
     pub step: StepId,
     /// The awaited step.
     pub on: StepId,
-    /// The action of the awaited step.
+    /// The part and the action of the awaited step, for example `db Start`. For a barrier, this is the condition that
+    /// holds after the barrier, for example `all parts are Installed`.
     pub action: String,
     /// Whether the awaited step must succeed, or may also fail.
     pub kind: WaitKind,
@@ -135,14 +141,15 @@ pub struct BecauseView {
     pub reason: String,
     /// The place of the declaration that causes the wait.
     pub origin: Option<Origin>,
-    /// Whether the waits of the awaited step were listed before.
+    /// Whether the waits of the awaited step are left out after this entry, because they already follow an earlier
+    /// entry. False for an awaited step without waits.
     pub repeated: bool,
 }
 
 /// A step of a plan as output data.
 #[derive(Debug, Clone, Serialize)]
 pub struct StepView {
-    /// The number of the step.
+    /// The id of the step: its number in the plan.
     pub id: StepId,
     /// The element on which the step acts.
     pub element: ElementName,
@@ -163,8 +170,8 @@ pub struct StepView {
     /// The number of driver calls that the step makes if none fails.
     #[serde(skip)]
     pub call_count: u64,
-    /// The steps for which this step waits. A barrier is a step without work of its own, which waits for several
-    /// other steps. If this step waits for a barrier, it waits for all these steps.
+    /// The waits of this step. There is one entry for each step and each barrier for which this step waits. A barrier
+    /// stands for several steps: a wait for the barrier is a wait for all these steps.
     pub waits: Vec<WaitView>,
 }
 
@@ -173,7 +180,7 @@ pub struct StepView {
 pub struct WaitView {
     /// Whether the awaited step must succeed, or may also fail.
     pub kind: WaitKind,
-    /// The awaited step; `None` for a barrier, which the reason describes.
+    /// The awaited step. `None` if the awaited entry of the plan is a barrier, which stands for several steps.
     pub on: Option<StepId>,
     /// The reason of the wait.
     pub reason: String,
@@ -215,13 +222,12 @@ impl PlanView {
         }
     }
 
-    /// Creates the view of a plan that was only previewed.
     pub(crate) fn of(assembly: AssemblyName, preview: Preview) -> Self {
         let Preview { plan, diff, undone, seen, .. } = preview;
         Self { undone, ..Self::new(assembly, &plan, diff) }.observed(seen.as_deref())
     }
 
-    /// Sets the changes of protection that the plan makes.
+    /// Sets the parts that become protected, or are no longer protected.
     pub(crate) fn with_protection(self, protection: Vec<ProtectionChange>) -> Self {
         Self { protection, ..self }
     }
@@ -253,7 +259,7 @@ impl PlanView {
         Some(WhyView { version: 1, step, action, waits: waits.collect() })
     }
 
-    /// Returns the step with a number. Returns `None` if there is no such step.
+    /// Returns the step with the id `step`. Returns `None` if there is no such step, or if the step is a barrier.
     pub fn step(&self, step: StepId) -> Option<&StepView> {
         let at = self.steps.binary_search_by_key(&step, |step| step.id).ok()?;
         self.steps.get(at)
@@ -298,7 +304,6 @@ impl StepView {
     }
 }
 
-/// Returns the id of the step with a number.
 fn id(number: StepNumber) -> StepId {
     StepId(number.0)
 }

@@ -139,9 +139,9 @@ pub struct ProcessEndView {
 pub struct VersionView {
     /// The process that created the version.
     pub process: ProcessId,
-    /// The intent of the process.
+    /// The intent of the process that created the version; `None` if the store has no record of this process.
     pub intent: Option<String>,
-    /// The status of the process.
+    /// The status of the process that created the version; `None` if the store has no record of this process.
     pub status: Option<ProcessStatus>,
     /// The time at which the version was created.
     #[serde(serialize_with = "super::time::one")]
@@ -402,9 +402,11 @@ fn shown(value: &Value) -> Value {
     if SecretRef::from_value(value).is_some() { Value::from("***") } else { value.clone() }
 }
 
-/// Returns the differences between two versions of an assembly. The function plans the change from the
-/// version `before` to the version `after`. The plan assumes that all resources of `before` are in the goal
-/// state of `before`.
+/// Returns the differences between two versions of an assembly. If `before` is `None`, all resources of `after` are
+/// new.
+///
+/// To find the differences, the function makes a plan that changes an assembly from `before` to `after`. The plan
+/// assumes that each resource has reached the goal state of the version `before`.
 fn difference(before: Option<&VersionRecord>, after: &VersionRecord) -> Result<Diff, Error> {
     let mut current = Current::default();
     if let Some(before) = before {

@@ -1,4 +1,5 @@
-//! The nodes of groups that change in batches: the batches in progress, and the result of each node.
+//! Views of rolling changes: the batches of nodes in progress, and the result of each node. A rolling change changes
+//! the nodes of a group in batches.
 
 use std::collections::HashMap;
 
@@ -98,8 +99,8 @@ impl RollingView {
     }
 }
 
-/// Returns the results of all groups. `begun` contains the steps that have begun; `true` means that the step has
-/// succeeded.
+/// Returns one [`RollingView`] for each group whose nodes change in batches. `begun` contains each step of `steps` that
+/// has begun, and tells whether the step has succeeded.
 fn results(steps: &[StepView], begun: &HashMap<StepId, bool>) -> Vec<RollingView> {
     let mut nodes: Vec<(&ElementName, ElementName)> = Vec::new();
     let mut results: HashMap<ElementName, (bool, bool)> = HashMap::new();

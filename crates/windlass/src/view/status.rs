@@ -99,9 +99,9 @@ fn action_word<S: serde::Serializer>(action: &Action, serializer: S) -> Result<S
 /// The number of active resources of an assembly, and the number of all its resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct PartsView {
-    /// Number of active resources.
+    /// Number of resources in the state Active.
     pub active: usize,
-    /// Number of desired resources.
+    /// Number of all resources, in any state. The parts in [`leaving`](AssemblyView::leaving) do not count.
     pub all: usize,
 }
 
@@ -148,18 +148,20 @@ pub struct UndecidedView {
     pub call: CallId,
     /// The action of the call.
     pub action: String,
-    /// The relationship that the call was to create or end; `None` for the call of a transition.
+    /// The relationship for which the call was to execute an operation; `None` for other calls.
     pub relationship: Option<String>,
-    /// The two nodes of the relationship that the call was to connect or separate.
+    /// The two nodes that the call was to connect or separate; `None` if the call was not to execute an operation of a
+    /// relationship.
     pub pair: Option<PairView>,
 }
 
-/// A pair of nodes of a relationship.
+/// One source node and one target node of a relationship. A relationship between three web servers and one load
+/// balancer has three pairs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PairView {
-    /// The node at the source end.
+    /// The source node.
     pub source: ElementName,
-    /// The node at the target end.
+    /// The target node.
     pub target: ElementName,
 }
 
@@ -231,8 +233,8 @@ pub struct ElementView {
     /// in effect.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub values_in_doubt: bool,
-    /// Whether policies no longer heal the element, because
-    /// [`MOST_HEALS`](windlass_engine::monitor::MOST_HEALS) heals did not help.
+    /// Whether policies no longer try to heal the element. Policies stop after
+    /// [`MOST_HEALS`](windlass_engine::monitor::MOST_HEALS) attempts without success.
     pub left_alone: bool,
     /// Whether the element itself is protected. If true, no intent removes or replaces the element, or any
     /// element inside it. If false, an element around this element may still be protected, and then protects
@@ -558,7 +560,8 @@ impl ElementView {
     }
 }
 
-/// The word for a status without any flag. An instance that has reported no status has this status.
+/// The word that `Status::word` returns if none of the flags active, converging and failed is set. Example: the
+/// instance has reported no status yet.
 const NO_STATUS: &str = "-";
 
 /// Returns a property with its value masked if the value is stored as a secret.

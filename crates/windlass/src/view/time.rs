@@ -9,7 +9,6 @@ pub(crate) fn one<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::O
     serializer.collect_str(&time.exactly())
 }
 
-/// Serializes an optional time.
 #[expect(clippy::ref_option, reason = "as serde hands it over")]
 pub(crate) fn maybe<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
     match time {

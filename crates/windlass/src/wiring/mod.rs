@@ -1,9 +1,14 @@
-//! The connections of launched applications. There are three kinds of connections: services for components of
-//! the type `reference.Service`, instances of a factory, and references from one instance to another.
+//! The connections of launched applications. There are three kinds of connections:
 //!
-//! The connections are not stored. Each command resolves them from the records. There is one exception: if the target
-//! of a reference is removed, windlass stores the name of the target. The records of existing applications do not
-//! contain this name.
+//! - A service takes the place of a component of the type `reference.Service`.
+//! - A factory publishes the list of its instances.
+//! - An instance refers to an instance of another application.
+//!
+//! windlass does not store the connections. Each command resolves the connections from the records of the applications.
+//!
+//! There is one exception: windlass stores the names of removed applications to which instances still refer. Such a
+//! reference is dangling. Without the stored name, a command could not distinguish a dangling reference from a pending
+//! reference, whose target is not launched yet.
 //!
 //! | module | content |
 //! |---|---|

@@ -19,14 +19,14 @@ const VERSION: u32 = 1;
 /// The names of removed applications to which instances of one factory have referred.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PastTargets {
-    /// The application to which each reference referred last. The outer key is the id of the factory's pin through
-    /// which the reference was made. The inner key is the natural id that the reference names.
+    /// The last target of each reference. For the reference `{mapping: vms.vm-by-id, key: i-123}`, the outer key is
+    /// `vms.vm-by-id`, and the inner key is `i-123`. The value is the application to which the reference referred.
     targets: BTreeMap<String, BTreeMap<String, AssemblyName>>,
 }
 
 impl PastTargets {
-    /// Returns the last target of a reference. The reference consists of the mapping `mapping` and the
-    /// natural id `key`.
+    /// Returns the application to which a reference referred last. `mapping` and `key` are the two parts of the
+    /// reference, such as `vms.vm-by-id` and `i-123`. Returns `None` if no such application is stored.
     pub(super) fn get(&self, mapping: &str, key: &str) -> Option<&AssemblyName> {
         self.targets.get(mapping)?.get(key)
     }
@@ -87,7 +87,7 @@ pub(super) async fn note(
     }
 }
 
-/// Deletes the stored targets of the references of a factory's instances. The caller removes the factory.
+/// Deletes the stored [`PastTargets`] of `factory`, because the caller then removes the factory.
 pub(super) async fn forget(store: &dyn Store, factory: &AssemblyName) -> Result<(), Error> {
     Ok(store.drop_document(&key_of(factory), Expected::Any).await?)
 }

@@ -38,12 +38,12 @@ pub(crate) struct Wiring {
     past: BTreeMap<AssemblyName, Arc<PastTargets>>,
 }
 
-/// The state of a factory's mapping in an environment. A mapping is a pin to which the instances of another
-/// factory are bound.
+/// The state of a mapping in an environment. A mapping is a pin of a factory, such as `vms.vm-by-id`, that receives the
+/// instances of another factory.
 pub(crate) enum Mapping {
-    /// The instances of this factory are bound to the mapping.
+    /// The mapping receives the instances of the factory with this name.
     Bound(AssemblyName),
-    /// No instances are bound to the mapping, for this reason.
+    /// The mapping receives no instances. The text is the reason.
     Open(String),
 }
 
@@ -85,7 +85,7 @@ impl Wiring {
         Ok(self.revisions.get(&key).cloned().flatten())
     }
 
-    /// Returns all environments.
+    /// Returns all environments. The default environment is included even if the store does not contain it.
     pub(crate) async fn environments(
         &mut self,
     ) -> Result<Arc<BTreeMap<DocumentName, Arc<Environment>>>, Error> {
@@ -168,9 +168,9 @@ impl Wiring {
         Ok(services.references.iter().map(view).collect())
     }
 
-    /// Finds the service for which a placeholder stands in an environment. A placeholder is a component of the type
-    /// `reference.Service`. The placeholder `component` is in the manifest of `factory`. `None` means that there is no
-    /// such placeholder or no such environment.
+    /// Resolves the placeholder `component` in the environment `environment`: finds the service for which the
+    /// placeholder stands. The placeholder is a component of the type `reference.Service` in the manifest of `factory`.
+    /// Returns `None` if there is no such placeholder or no such environment.
     async fn component(
         &mut self,
         services: &Services,
@@ -185,9 +185,9 @@ impl Wiring {
         Ok(Some(resolve(reference, factory, of, &offers)))
     }
 
-    /// Finds the factory to which a mapping is bound in an environment. A mapping is a pin through which the
-    /// instances of `factory` refer to instances of another factory. Its id is `mapping`. If no factory is bound
-    /// to it, the result contains the reason.
+    /// Finds the factory whose instances the mapping `mapping` receives in an environment. A mapping is a pin of
+    /// `factory` with an id such as `vms.vm-by-id`. If the mapping receives no instances, the result contains the
+    /// reason.
     pub(crate) async fn mapping(
         &mut self,
         factory: &AssemblyRecord,
@@ -232,7 +232,7 @@ impl Wiring {
         })
     }
 
-    /// Returns the instances of a factory.
+    /// Returns the instances of a factory. Instances without a known natural id are left out.
     pub(crate) async fn instances(&mut self, factory: &AssemblyName) -> Result<Arc<Instances>, Error> {
         if let Some(read) = self.instances.get(factory) {
             return Ok(read.clone());
@@ -268,7 +268,8 @@ impl Wiring {
         Ok(pins)
     }
 
-    /// Resolves the references to other applications that the scripts of an application have reported.
+    /// Resolves the references that the scripts of an application have reported. Each reference contains the natural id
+    /// of another application's instance.
     pub(crate) async fn instance_references(
         &mut self,
         snapshot: &Snapshot,

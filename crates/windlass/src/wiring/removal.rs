@@ -12,20 +12,19 @@ use super::past;
 use super::reader::{Mapping, Wiring, owned, reported};
 use crate::error::Error;
 
-/// The removal of an assembly, with the references to it. Only launched applications and factories can be the
-/// targets of these references.
+/// The removal of the assembly `name`, and the references to this assembly. Only launched applications and factories
+/// can be the targets of these references.
 pub(crate) struct Removal {
     store: Arc<dyn Store>,
     name: AssemblyName,
     is_factory: bool,
-    /// Whether a resource of the assembly exists. The value is determined only if other assemblies refer to
-    /// the assembly.
+    /// Whether a resource of the assembly exists. If no other assembly refers to the assembly, the value is not needed,
+    /// and is always false.
     is_there: bool,
-    /// The assemblies that refer to the assembly.
+    /// The other assemblies that refer to the assembly `name`.
     by: BTreeSet<AssemblyName>,
-    /// The references of instances to the assembly, for example `("web-factory", "vms.vm-by-id", "i-123")`. The first
-    /// field is the factory of the referring instance. The other fields are the two parts of the reference: the id of a
-    /// pin of this factory, and the natural id of the assembly's instance.
+    /// The references from instances to the assembly `name`. Example: an instance of the factory `web-factory` has the
+    /// reference `{mapping: vms.vm-by-id, key: i-123}`. The entry is then `("web-factory", "vms.vm-by-id", "i-123")`.
     keys: BTreeSet<(AssemblyName, String, String)>,
 }
 
@@ -62,9 +61,11 @@ impl Removal {
         Ok(removal)
     }
 
-    /// Refuses the removal if other assemblies refer to the assembly. The removal is allowed if none of the
-    /// assembly's resources exists, for example because a script has reported them as destroyed. `what`
-    /// describes the consequence of the removal.
+    /// Refuses the removal if other assemblies refer to the assembly and a resource of the assembly exists. For
+    /// example, no resource exists if scripts have reported all resources as destroyed. If `is_forced` is true, the
+    /// function refuses no removal.
+    ///
+    /// `what` is the consequence of the removal in the error message, for example `it would leave this store`.
     ///
     /// # Errors
     /// Returns [`EngineError::Referenced`] if the removal is refused.
@@ -76,15 +77,17 @@ impl Removal {
         Err(EngineError::Referenced { name: self.name.clone(), by, what: what.to_owned() })
     }
 
-    /// Returns the assemblies that refer to the assembly.
+    /// Returns the other assemblies that refer to the assembly `name`.
     pub(crate) fn into_referrers(self) -> BTreeSet<AssemblyName> {
         self.by
     }
 
-    /// Stores the assembly as the last target of all references to it. After the removal of the assembly,
-    /// windlass can then show these references as dangling, not as pending. As long as the assembly exists,
-    /// the stored targets have no effect. If the assembly is a factory, also deletes the stored targets of
-    /// the references of its instances.
+    /// Stores the name of the assembly for each reference from an instance to the assembly. After the removal of the
+    /// assembly, windlass then shows these references as dangling, not as pending. As long as a reference can be
+    /// resolved, the stored name has no effect.
+    ///
+    /// If the assembly is a factory, also deletes the names that are stored for the references from the factory's own
+    /// instances. Otherwise, a later factory of the same name would read these names.
     ///
     /// # Errors
     /// Fails if the store can't be read or written.
@@ -100,8 +103,8 @@ impl Removal {
 }
 
 impl Wiring {
-    /// Finds the services that use the factory that will be removed. The manifest of such a service contains a
-    /// placeholder, and the placeholder stands for this factory.
+    /// Finds the services that use the factory `removal.name`, and adds these services to `removal.by`. The manifest of
+    /// such a service contains a placeholder, and the placeholder stands for this factory.
     async fn referring_services(&mut self, removal: &mut Removal) -> Result<(), Error> {
         let name = removal.name.clone();
         let environments = self.environments().await?;
@@ -118,8 +121,8 @@ impl Wiring {
         Ok(())
     }
 
-    /// Finds the instances that refer to the instance that will be removed. The factory of this instance is
-    /// `of`.
+    /// Finds the applications whose instances refer to the application `removal.name`. Adds these applications to
+    /// `removal.by`, and their references to `removal.keys`. `of` is the factory of the application `removal.name`.
     async fn referring_instances(&mut self, of: &AssemblyName, removal: &mut Removal) -> Result<(), Error> {
         let environments = self.environments().await?;
         for (environment, found) in environments.iter() {
@@ -133,9 +136,9 @@ impl Wiring {
         Ok(())
     }
 
-    /// Finds the instances of `factory` in an environment that refer to the instance that will be removed. `of` is the
-    /// factory of the removed instance. `mappings` contains the ids of the pins by which the environment connects
-    /// `factory` to `of`.
+    /// Does the work of [`referring_instances`](Self::referring_instances) for the instances of one factory in one
+    /// environment. These instances belong to `factory`, and the application `removal.name` belongs to the factory
+    /// `of`. `mappings` contains the ids of the pins through which `factory` receives the instances of `of`.
     async fn instances_with(
         &mut self,
         environment: &DocumentName,
@@ -164,8 +167,8 @@ impl Wiring {
         Ok(())
     }
 
-    /// Returns the ids of the pins by which an environment connects `factory` to the factory `other`. Through these
-    /// pins, instances of `factory` refer to instances of `other`.
+    /// Returns the ids of the pins through which `factory` receives the instances of the factory `other` in an
+    /// environment.
     async fn bound_to(
         &mut self,
         environment: &DocumentName,

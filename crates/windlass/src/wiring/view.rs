@@ -12,21 +12,24 @@ use windlass_model::document::DocumentName;
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ServiceReferenceView {
-    /// The application whose manifest contains the component.
+    /// The application whose manifest contains the reference.
     pub referrer: AssemblyName,
     /// The name of the environment.
     pub environment: DocumentName,
-    /// The path of the component.
+    /// The path of the reference in the manifest. The reference is a component of the manifest.
     pub component: ComponentPath,
-    /// The state of the component: `resolved`, `pending` or `dangling`.
+    /// The state of the reference: `resolved`, `pending` or `dangling`.
     pub state: &'static str,
-    /// The service that takes the place of the component.
+    /// The service for which the reference stands.
     ///
-    /// If the user has chosen a service, the field always contains this service, even if it was removed or does
-    /// not fit. Otherwise, the field is `None` if no single service fits, or if the environment itself provides
-    /// the pins.
+    /// If the user has chosen a service, the field contains this service, even if the service was removed or does not
+    /// fit. If the user has not chosen a service, the field is `None` in three cases:
+    ///
+    /// - No service fits.
+    /// - Several services fit.
+    /// - The markers and properties of the environment supply all pins of the reference.
     pub service: Option<AssemblyName>,
-    /// The reason why the component is not resolved, and how to resolve it.
+    /// The reason why the reference is not resolved, and how to resolve it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

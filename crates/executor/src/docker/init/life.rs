@@ -26,7 +26,8 @@ const LOST_STATUS: i32 = 255 << 8;
 
 /// The events that other threads send to the main thread.
 pub(crate) enum Event {
-    /// A process has ended, with this status.
+    /// A child of this program has ended: the main process of the job, or a process whose parent had ended before.
+    /// `status` is the number that `waitpid` returned.
     Reaped { pid: i32, status: i32 },
     /// No other process is left in the container.
     Alone,
@@ -49,7 +50,7 @@ pub(crate) enum End {
     Cancelled,
     Orphaned,
     Stopped,
-    /// The job could not be started. The text is the reason in the notation of the last line, such as `notfound`.
+    /// The job could not be started. The text is the value of the field `end`, for example `notfound`.
     NotStarted(String),
 }
 

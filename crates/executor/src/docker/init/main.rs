@@ -141,7 +141,8 @@ fn anchor(signals: sys::SigSet) {
     let _gone = io::copy(&mut io::stdin(), &mut io::sink());
 }
 
-/// Sends an event when the input ends, which means that the client has gone.
+/// Starts a thread that sends [`Event::OwnerGone`] when the input of this program ends. The end of the input means that
+/// the client has disconnected or is dead.
 fn watch_owner(mut input: impl io::Read + Send + 'static, events: Sender<Event>) {
     thread::spawn(move || {
         let _gone = io::copy(&mut input, &mut io::sink());

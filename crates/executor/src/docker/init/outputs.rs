@@ -44,14 +44,14 @@ pub(crate) fn bring_back(spec: &Spec, report: &Report) {
     }
 }
 
-/// Encodes the reason why an output can't be read, in the notation of the report: `unreadable` and the reason in
-/// base64.
+/// Returns the state of an output that can't be read: the word `unreadable`, and the error in base64. The line `F` of
+/// the report contains this state (see the table in `main.rs`).
 fn unreadable(error: &io::Error) -> String {
     format!("unreadable {}", base64(error.to_string().as_bytes()))
 }
 
-/// Lists and encodes the files of an output folder. The error is the reason in the notation of the report, such as
-/// `missing` (line `F` in `main.rs`).
+/// Lists and encodes the files of an output folder. On failure, returns the state for the line `F` of the report, such
+/// as `missing` (see the table in `main.rs`).
 fn list(path: &Path, max: u64) -> Result<Vec<u8>, String> {
     folder_content::read(Path::new(WORK), path, max).map(|files| folder_content::encode(&files)).map_err(
         |why| match why {
@@ -63,8 +63,8 @@ fn list(path: &Path, max: u64) -> Result<Vec<u8>, String> {
     )
 }
 
-/// Opens the file of an output. The error is the reason in the notation of the report, such as `missing` (line `F` in
-/// `main.rs`).
+/// Opens the file of an output. On failure, returns the state for the line `F` of the report, such as `missing` (see
+/// the table in `main.rs`).
 fn open(path: &Path, max: u64) -> Result<io::Take<File>, String> {
     let unreadable = |error: io::Error| unreadable(&error);
     // Opening a device can have side effects, so the file type is checked before the file is opened.

@@ -1,4 +1,4 @@
-//! Signals, kills and reaps the other processes of the container.
+//! Lists, ends and reaps all processes of the container except this program, which is process 1.
 
 use std::{collections::HashSet, fs, io, sync::mpsc::Sender};
 

@@ -15,14 +15,15 @@ use crate::{NO_EXIT_CODE, life::End};
 /// of a container engine splits lines of more than 16 KiB.
 pub(crate) const PIECE: usize = 12_000;
 
-/// The writer of the lines. All threads share it.
+/// The writer of the report: the output lines of this program (see `main.rs`). All clones of a `Report` write to the
+/// same output, so each thread can use a clone.
 #[derive(Clone)]
 pub(crate) struct Report(Arc<Mutex<Out>>);
 
 struct Out {
     stdout: io::Stdout,
-    /// File in the job's volume to which the lines of the report are also written. Only a job with the limit
-    /// `finish` (see `main.rs`) has this file.
+    /// File in the job's volume that contains a copy of all lines. `None` if the job ends when its client has gone
+    /// (limit `kill` in `main.rs`), or if the file can't be created.
     copy: Option<File>,
 }
 
@@ -50,7 +51,7 @@ impl Report {
         let _nobody = out.stdout.write_all(line.as_bytes()).and_then(|()| out.stdout.flush());
     }
 
-    /// Writes a line with a letter and bytes.
+    /// Writes a line that consists of `letter`, a space, and the bytes in base64. Example: `o aGkK`.
     pub(crate) fn say_bytes(&self, letter: &str, bytes: &[u8]) {
         self.say(&format!("{letter} {}", base64(bytes)));
     }
@@ -81,8 +82,8 @@ fn status_words(status: i32) -> (String, i32) {
     if signal == 0 { (format!("exit {code}"), code) } else { (format!("signal {signal}"), 128 + signal) }
 }
 
-/// Tells whether the kernel has killed a process of this container for lack of memory, in control groups of
-/// version 1 and 2.
+/// Tells whether the kernel has killed a process of this container for lack of memory. The function works with both
+/// versions of control groups.
 fn was_out_of_memory() -> bool {
     ["/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events"].iter().any(|path| {
         let counts = fs::read_to_string(path).unwrap_or_default();

@@ -10,15 +10,16 @@ use crate::{
 const FIRST_REALTIME: i32 = 34;
 const LAST_REALTIME: i32 = 64;
 
-/// Blocks the signals in this thread and in the threads that it starts, so that [`SigSet::wait`] receives
-/// them.
+/// Blocks SIGHUP, SIGINT, SIGTERM and the real-time signals in this thread, and in all threads that this thread starts
+/// later. Returns the set of these signals. A blocked signal stays pending until [`SigSet::wait`] receives it.
 pub(crate) fn block() -> SigSet {
     let set = SigSet::of([SIGHUP, SIGINT, SIGTERM].into_iter().chain(FIRST_REALTIME..=LAST_REALTIME));
     set.block();
     set
 }
 
-/// Sends an event for each signal.
+/// Starts a thread that waits for `signals`, and sends one event for each received signal. A real-time signal becomes
+/// [`Event::Cancel`]. Any other signal becomes [`Event::Stopped`].
 pub(crate) fn watch(signals: SigSet, events: Sender<Event>) {
     thread::spawn(move || {
         loop {

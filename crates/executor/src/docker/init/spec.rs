@@ -15,7 +15,6 @@ use crate::{ROOT, WORK, sys};
 /// this content directly to disk.
 #[derive(Default)]
 pub(crate) struct Spec {
-    /// The program and its arguments.
     pub(crate) argv: Vec<Vec<u8>>,
     /// Environment variables of the job, as `NAME=value`.
     pub(crate) env: Vec<Vec<u8>>,
@@ -24,7 +23,9 @@ pub(crate) struct Spec {
     pub(crate) grace: Duration,
     /// Number of bytes of stdout and of stderr that the outcome keeps.
     pub(crate) keep: [u64; 2],
-    /// Number of bytes of each stream that are reported while the job runs.
+    /// Maximum number of bytes of each stream that are reported while the job runs (the storage limit). Of the later
+    /// bytes, only the last ones are reported, after the end of the job. If the number in `keep` is larger for a
+    /// stream, the larger number applies to this stream.
     pub(crate) spill: u64,
     /// Whether the job continues when its client has gone.
     pub(crate) must_finish: bool,
@@ -32,7 +33,7 @@ pub(crate) struct Spec {
     pub(crate) has_stdin: bool,
     /// Maximum number of open files of each process of the job.
     pub(crate) open_files: Option<u64>,
-    /// Outputs that the job requests.
+    /// The index of an output in this list is the number of the output in the report (line `F` in `main.rs`).
     pub(crate) outputs: Vec<Output>,
 }
 

@@ -17,8 +17,8 @@ use crate::{
     sys::{self, Image},
 };
 
-/// Starts the job. If the start fails, returns the reason in the notation of the report, for example `notfound` (line
-/// `X` in `main.rs`).
+/// Starts the job. If the start fails, returns the text of the field `end` in the report's last line, for example
+/// `notfound` (see `main.rs`).
 pub(crate) fn start(spec: &Spec) -> Result<Child, String> {
     let stdin = stdin(spec).map_err(|error| other(&error.to_string()))?;
     let program = find(spec)?;

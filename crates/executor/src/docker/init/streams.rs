@@ -20,20 +20,22 @@ pub(crate) struct Pump<R> {
     thread: JoinHandle<Tail>,
 }
 
-/// The result of a thread that has read a stream to the end of the stream.
+/// The value that the thread of a [`Pump`] returns at the end of the stream.
 #[derive(Default)]
 struct Tail {
     /// Number of bytes of the whole stream.
     total: u64,
-    /// Last bytes of the stream, from the part that was not reported.
+    /// Last bytes of the stream, without those that the thread has already reported.
     rest: VecDeque<u8>,
 }
 
-/// Creates a thread that waits for a stream, and then reads and reports the stream.
+/// Starts a thread that reads a stream of the job, and reports the bytes in lines with `letter`. The thread waits until
+/// [`Pump::begin`] passes the stream.
 ///
-/// The outcome will contain `keep` bytes of the stream: one half from its beginning, and the other half from its end.
-/// The thread reports the bytes up to the storage limit at once. Of the later bytes, it keeps only the last ones in
-/// memory, as many as the second half needs. [`Pump::end`] reports these last bytes.
+/// The outcome of the job contains at most `keep` bytes of the stream: half of them from its beginning, and half from
+/// its end. The thread reports all bytes up to the storage limit ([`Spec::spill`]) as soon as it has read them. The
+/// thread does not report later bytes, and keeps only the last ones in memory, at most half of `keep`. [`Pump::end`]
+/// reports these last bytes.
 pub(crate) fn pump<R: Read + Send + 'static>(
     letter: char,
     keep: u64,
@@ -54,12 +56,14 @@ pub(crate) fn pump<R: Read + Send + 'static>(
 }
 
 impl<R> Pump<R> {
-    /// Passes the stream to the thread.
+    /// Passes the stream to the thread of this pump, which then reads the stream. With `None`, the thread ends and
+    /// reports nothing.
     pub(crate) fn begin(&self, stream: Option<R>) {
         let _it_waits = self.stream.send(stream);
     }
 
-    /// Waits for the end of the stream, reports its last bytes, and returns the total number of bytes.
+    /// Waits until the thread has read the whole stream. Then reports the last bytes that the thread has not reported.
+    /// Returns the length of the stream.
     pub(crate) fn end(self, letter: char, report: &Report) -> u64 {
         let tail = self.thread.join().unwrap_or_default();
         for piece in Vec::from(tail.rest).chunks(PIECE) {

@@ -99,7 +99,6 @@ pub(crate) fn wait_for_any() -> io::Result<(i32, i32)> {
     }
 }
 
-/// Tells whether this process may execute a file.
 pub(crate) fn may_execute(path: &Path) -> bool {
     CString::new(path.as_os_str().as_encoded_bytes())
         // SAFETY: the path lives as long as the call.
@@ -131,7 +130,8 @@ impl SigSet {
         unsafe { pthread_sigmask(SIG_SETMASK, self, ptr::null_mut()) };
     }
 
-    /// Waits for one of the signals.
+    /// Waits until a signal of this set arrives, and returns the number of the signal. All signals of the set must be
+    /// [blocked](Self::block).
     pub(crate) fn wait(&self) -> i32 {
         let mut signal = 0;
         // SAFETY: both values live as long as the call.
