@@ -269,7 +269,8 @@ fn files_in_use_stay() {
     assert!(!there.path(".windlass").exists(), "a dry run makes no store");
     let run = there.run(&["import", "user.export"]);
     assert_eq!(run.code(), Some(2), "{run}");
-    assert_snapshot!(run.stderr, @"error[WL0511]: `user` references `small`, which does not exist");
+    assert_snapshot!(run.stderr, @"error[WL0511]: `user` references `small`, which is not here");
+    assert!(!there.path(".windlass").exists(), "a refused import makes no store");
     env.ok(&["import", "user.export"]);
     env.ok(&["down", "user"]);
     env.ok(&["down", "small"]);

@@ -170,6 +170,10 @@ impl Upkeep<'_> {
     pub async fn import(&self, file: &Path, key: Option<&Path>, stop: &Stop) -> Result<AssemblyName, Error> {
         let records = self.exported(file, key).await?;
         let name = records.assembly.name.clone();
+        // A refused import must not create a store.
+        if self.windlass.store(false).await?.is_none() {
+            nobody_is_missed(&records)?;
+        }
         let store = tokio::select! {
             store = self.windlass.store_or_new() => store?,
             () = stop.soon.cancelled() => return Err(EngineError::Stopped.into()),
