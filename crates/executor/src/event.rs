@@ -29,7 +29,7 @@ pub enum JobEvent {
     /// The job wrote output. Chunks of one stream arrive in their order. The boundaries between chunks have
     /// no meaning.
     Output {
-        /// Stream of the chunk.
+        /// Stream to which the job wrote the chunk.
         stream: Stream,
         /// Time when the runtime read the chunk.
         at: Timestamp,
@@ -40,7 +40,7 @@ pub enum JobEvent {
     /// ([`Limits::spill_bytes`](crate::Limits::spill_bytes)). The runtime can't send the bytes beyond this
     /// limit.
     Omitted {
-        /// Stream of the omitted bytes.
+        /// Stream to which the job wrote the omitted bytes.
         stream: Stream,
         /// Number of omitted bytes.
         bytes: u64,

@@ -15,13 +15,12 @@ pub(crate) const MAX_FILES: usize = 1000;
 /// Maximum number of bytes that the encoded form of a file has in addition to its content.
 const MAX_HEAD: u64 = 2048;
 
-/// The name and the state of an entry of a folder. In the name, `�` replaces bytes that are not UTF-8.
+/// The name and the state of an entry of an output folder. In the name, `�` replaces bytes that are not UTF-8.
 pub(crate) type NamedFile = (String, FileState);
 
-/// The state of an entry of a folder.
+/// The result of reading one entry of an output folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FileState {
-    /// The content of the file.
     Content(Vec<u8>),
     /// The file has this many bytes. With this file, the contents of the folder's files would exceed the size
     /// limit of the folder.
@@ -35,11 +34,9 @@ pub(crate) enum FileState {
 /// The reason why the files of a folder can't be listed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unlisted {
-    /// The folder does not exist.
     Missing,
-    /// The path contains a link.
+    /// The path of the folder contains a symbolic link, which may lead out of the working folder.
     Outside,
-    /// The path is not a folder.
     NotAFolder,
     /// The folder can't be read, for this reason.
     Unreadable(String),
@@ -55,9 +52,11 @@ impl From<io::Error> for Unlisted {
     }
 }
 
-/// Reads the files directly in the folder `path` of the working folder `work`, sorted by name. The returned
-/// contents have at most `max_bytes` in total. The function follows no links. All processes of the job have
-/// ended, so no file can change between its check and its opening.
+/// Reads the files directly in the folder `path` of the working folder `work`, sorted by name. The contents of all
+/// returned files together have at most `max_bytes` bytes. The function follows no links.
+///
+/// Callers use this function only after all processes of the job have ended. So no process can replace a file by a link
+/// after the function has checked the type of the file, and before it opens the file.
 pub(crate) fn read(work: &Path, path: &Path, max_bytes: u64) -> Result<Vec<NamedFile>, Unlisted> {
     let folder = work.canonicalize()?.join(path);
     if folder.canonicalize()? != folder {

@@ -76,7 +76,8 @@ pub struct Job {
     pub volumes: Vec<Volume>,
     /// Labels for people and tools. The runtime stores them with the job.
     pub labels: BTreeMap<String, String>,
-    /// Owner of the job: the name of the group that the job belongs to.
+    /// Name of the group of jobs to which the job belongs. For example, all jobs of a windlass project have the same
+    /// owner.
     pub owner: Owner,
     /// Action of the runtime when the process that submitted the job dies.
     pub on_owner_death: OnOwnerDeath,
@@ -100,8 +101,8 @@ pub struct InputFile {
     pub content: Content,
 }
 
-/// A request to put the content of a file or folder into the outcome of a job. The runtime reads the file or
-/// folder after every end of the job, not only after a success.
+/// A request to put the content of a file or folder into the outcome of a job. The runtime reads the file or folder
+/// when the job has ended, even if the job failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct OutputRequest {
@@ -289,11 +290,14 @@ impl Job {
         self
     }
 
-    /// Requests all files directly in a folder as the output `name`. The runtime creates the folder before
-    /// the job starts. The contents of the files may have `max_bytes` in total. If a file doesn't fit into
-    /// the rest of this size, the output contains the name and the size of the file. A subfolder, a link, or
-    /// a special file such as a pipe is [`NotAFile`](crate::Output::NotAFile). A folder with more than 1000
-    /// entries is [`Unreadable`](crate::Output::Unreadable).
+    /// Requests all files directly in a folder as the output `name`. The runtime creates the folder before the job
+    /// starts.
+    ///
+    /// The contents of the files may have `max_bytes` in total. The runtime reads the files in the order of their
+    /// names. If a file is larger than the unused rest of `max_bytes`, the output contains the size of the file instead
+    /// of its content ([`TooLarge`](crate::Output::TooLarge)). A subfolder, a link, or a special file such as a pipe is
+    /// [`NotAFile`](crate::Output::NotAFile). If the folder has more than 1000 entries, the whole output is
+    /// [`Unreadable`](crate::Output::Unreadable).
     pub fn output_folder(mut self, name: impl Into<String>, path: WorkPath, max_bytes: u64) -> Self {
         self.outputs.push(OutputRequest { name: name.into(), path, max_bytes, kind: OutputKind::Folder });
         self
@@ -426,8 +430,8 @@ pub enum JobProblem {
         /// The name of the variable.
         name: String,
     },
-    /// Two files have the same path. Or the path of a file is the path of a folder that another file or a
-    /// requested output needs.
+    /// Two input files have the same path. Or an input file has a path at which a folder is needed, for another input
+    /// file or for a requested output folder. For example, the input files `a` and `a/b` conflict.
     #[error("a file can't be placed at `{path}`: another file conflicts with it")]
     FileTwice {
         /// The path that conflicts with the path of an input file.

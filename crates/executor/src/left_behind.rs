@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-/// Maximum number of reported names.
+/// Maximum number of process names in one outcome.
 pub(crate) const LEFT_BEHIND: usize = 8;
 
-/// Maximum length of a reported name, in bytes. The kernel keeps 15 bytes of a process name. Each of them may
-/// be invalid UTF-8 and then becomes `�`, which has three bytes.
+/// Maximum length of a process name in an outcome, in bytes. The kernel keeps 15 bytes of a process name. Each of these
+/// bytes may be invalid UTF-8 and then becomes `�`, which has three bytes.
 pub(crate) const MAX_NAME: usize = 45;
 
 /// Selects the process names to report: sorts `names`, and removes duplicates. Returns at most [`LEFT_BEHIND`] names,

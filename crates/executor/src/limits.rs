@@ -20,10 +20,10 @@ pub struct Limits {
     /// Maximum number of bytes of stderr in the outcome. From a longer stderr, the outcome keeps the first
     /// bytes and the last bytes, half of the limit each. Default: 256 KiB.
     pub stderr_bytes: u64,
-    /// Maximum number of bytes of each stream that the runtime stores until the job is removed. If
-    /// `stdout_bytes` or `stderr_bytes` is larger, the runtime stores that number of bytes of stdout or
-    /// stderr. If a stream exceeds this maximum, the runtime also stores its last bytes, which the outcome
-    /// needs, and counts the omitted bytes. Default: 64 MiB.
+    /// Maximum number of bytes that the runtime stores from the beginning of each stream, until the job is removed. If
+    /// `stdout_bytes` is larger than `spill_bytes`, the maximum for stdout is `stdout_bytes`. In the same way, a larger
+    /// `stderr_bytes` is the maximum for stderr. From a stream that is longer than its maximum, the runtime also stores
+    /// the last bytes for the outcome. The runtime counts all other bytes, and does not store them. Default: 64 MiB.
     pub spill_bytes: u64,
     /// Maximum memory of the job, in bytes.
     pub memory_bytes: Option<u64>,

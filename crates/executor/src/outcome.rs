@@ -177,8 +177,11 @@ pub enum Output {
     /// The path leads through a link out of the working folder. In the path of a requested folder, no link at
     /// all is allowed. The runtime did not follow the link.
     Outside,
-    /// A requested file is a folder, a device, a pipe or a socket. Or an entry of a requested folder is one
-    /// of these or a link. Or the path of a requested folder is not a folder.
+    /// The output has the wrong kind, in one of three ways:
+    ///
+    /// - A requested file is a folder, a device, a pipe or a socket.
+    /// - An entry of a requested folder is a subfolder, a link, a device, a pipe or a socket.
+    /// - The path of a requested folder is not a folder.
     NotAFile,
     /// The file or folder could not be read, for this reason.
     Unreadable(String),

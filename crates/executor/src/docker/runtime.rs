@@ -1,4 +1,5 @@
-//! The docker runtime.
+//! The implementation of the trait `Runtime` on a container engine. Each job runs in a container of its own. This
+//! module also finds and removes the containers of dead clients.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -174,8 +175,8 @@ impl DockerRuntime {
         Ok(reaped)
     }
 
-    /// Tells whether the client with this name has any container on the container engine. Without a name,
-    /// tells whether any dead client has a job there.
+    /// Tells whether the container engine still has a container of the client with the name `client`. If `client` is
+    /// `None`, tells whether the engine still has a job of any client that no longer runs.
     ///
     /// # Errors
     /// [`RuntimeError::Unavailable`] when the container engine doesn't answer.

@@ -34,10 +34,12 @@ use crate::{
 /// built.
 static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/windlass-init"));
 
-/// Folder of the image to which all users may write. A new volume that is mounted there gets the same mode.
+/// Folder with mode 0777 in the image that [`image`] builds. Docker gives a new volume the mode of the folder at which
+/// the volume is mounted. So all users may write to a new volume that is mounted at `PREPARED`.
 const PREPARED: &str = "/volume";
 
-/// Builds the image with the static program.
+/// Builds the image `windlass/tools:1`, which contains [`PROGRAM`] and the mount points of volumes. Returns an error if
+/// `PROGRAM` is empty.
 pub(crate) fn image() -> Result<BuiltImage, EngineError> {
     let built_without = || EngineError::Protocol {
         action: "run jobs".to_owned(),
@@ -115,9 +117,9 @@ impl Tools {
         })
     }
 
-    /// Returns the name of the client's running [`Anchor`], and starts an anchor if none runs. `instead_of` is
-    /// the name of an anchor that no longer runs, as the caller has found out. If the current anchor has this
-    /// name, the function starts a new anchor.
+    /// Returns the name of the client's [`Anchor`]. Starts a new anchor if none runs, or if the current anchor has the
+    /// name `instead_of`. A caller passes the name of an anchor as `instead_of` if the caller has found that this
+    /// anchor no longer runs.
     pub(crate) async fn anchor(
         &self,
         engine: &Description,
@@ -129,7 +131,7 @@ impl Tools {
     }
 
     /// Returns the cell of the client's [`Anchor`]. If the anchor has ended, or has the name `instead_of` (see
-    /// [`anchor`](Self::anchor)), first replaces it by an empty cell.
+    /// [`anchor`](Self::anchor)), first replaces the cell by an empty cell.
     fn current_anchor(&self, instead_of: Option<&str>) -> Arc<OnceCell<Anchor>> {
         let mut current = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
         if current.get().is_some_and(|anchor| anchor.has_ended() || instead_of == Some(&anchor.name)) {
@@ -186,9 +188,10 @@ impl Tools {
         Ok(Anchor { name, connection: connection.abort_handle(), ended })
     }
 
-    /// Creates a container with a volume to which all users may write. The container of a job then takes over
-    /// the volume. Returns `None` if the job needs no such volume. The container is never started. The caller
-    /// [removes](Self::remove_shell) it when the job's container exists.
+    /// Prepares a volume to which the user `uid` of a job may write. For this purpose, creates a helper container with
+    /// the volume, and returns the name of the helper container. The helper container is never started. When the caller
+    /// has created the job's container with the same volume, the caller [removes](Self::remove_shell) the helper
+    /// container. Returns `None` if the user may write to a new volume without this preparation.
     pub(crate) async fn scratch(
         &self,
         engine: &Description,
@@ -319,8 +322,7 @@ impl Tools {
         let _swept_later = self.engine.remove_container(name, true).await;
     }
 
-    /// Removes a container that has prepared a volume. The volume stays, for the container that has taken it
-    /// over.
+    /// Removes a helper container that has prepared a volume. The volume stays, because another container uses it.
     pub(crate) async fn remove_shell(&self, name: &str) {
         let _swept_later = self.engine.remove_container(name, false).await;
     }

@@ -72,7 +72,8 @@ pub struct WarmContainers {
     images: Mutex<HashSet<String>>,
 }
 
-/// A client of a pool. The client is alive as long as its file is locked.
+/// A client of a pool: one [`WarmContainers`] value. The client holds a lock on the file `<name>.lock` in `folder`. The
+/// other clients of the pool count this client as alive as long as this file is locked.
 #[derive(Debug)]
 struct Client {
     folder: PathBuf,

@@ -48,7 +48,7 @@ pub struct Archive {
 /// The description of one image in an archive.
 #[derive(Debug)]
 pub(crate) struct Described {
-    /// Names of the image in the archive.
+    /// Names that the archive states for the image. The list may be empty.
     pub(crate) names: Vec<ImageName>,
     /// Digest of the manifest; `None` for a docker archive, in which an image has no manifest of its own.
     pub(crate) manifest: Option<Digest>,
@@ -60,7 +60,6 @@ pub(crate) struct Described {
     pub(crate) layers: Vec<LayerFile>,
 }
 
-/// The file of a layer in an archive.
 #[derive(Debug, Clone)]
 pub(crate) struct LayerFile {
     /// Name of the file in the archive.
@@ -285,7 +284,8 @@ impl Archive {
         Ok(Described { names, manifest, id, config_bytes, config, layers })
     }
 
-    /// Returns the name of a blob. A blob is nested in OCI layouts, and flat in artifact sets.
+    /// Returns the path of a blob (a file that is named by its digest) in the archive. The path is `blobs/sha256/<hex>`
+    /// if this file exists, as in an OCI layout. Otherwise the path is `blobs/sha256.<hex>`, as in an artifact set.
     fn blob_name(&self, digest: &Digest) -> Result<String, ImageError> {
         let nested = format!("blobs/sha256/{}", digest.hex());
         let there = self.file(&nested)?.is_some();
@@ -307,7 +307,8 @@ impl Archive {
         Ok(Some(bytes))
     }
 
-    /// Returns an error if the content does not have the expected digest.
+    /// Returns an error if the two digests differ. `expected` is the digest that the archive states, and `found` is the
+    /// digest of the bytes that were read. `what` names these bytes in the error, for example `the config`.
     pub(crate) fn same(&self, expected: &Digest, found: &Digest, what: &str) -> Result<(), ImageError> {
         if expected == found {
             return Ok(());
@@ -391,7 +392,8 @@ fn index(file: &File, limits: &ImageLimits) -> io::Result<BTreeMap<String, Place
     Ok(places)
 }
 
-/// Returns the form of a name in the index: without `.`, `..` and empty parts.
+/// Removes `.`, `..` and empty parts from a path in a tar file. For example, `./a/b`, `/a//b` and `c/../a/b` all become
+/// `a/b`. The keys of the map that [`index`] returns have this form.
 fn normal(path: &Path) -> String {
     let mut parts: Vec<String> = Vec::new();
     for part in path.components() {

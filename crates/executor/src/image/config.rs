@@ -10,7 +10,7 @@ use crate::Digest;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImageConfig {
-    /// Environment variables of the image's jobs.
+    /// Environment variables for the programs of the image, by name.
     pub env: BTreeMap<String, String>,
     /// Entry point of the image: a program with its first arguments.
     pub entrypoint: Vec<String>,
@@ -19,7 +19,7 @@ pub struct ImageConfig {
     /// User that runs the programs, such as `app` or `1000`. A group may follow, as in `1000:1000`. `None` if the
     /// config names no user.
     pub user: Option<String>,
-    /// Working folder of the image's jobs.
+    /// Folder in which the programs of the image are started. `None` if the config names no folder.
     pub working_dir: Option<String>,
     /// Labels for people and tools.
     pub labels: BTreeMap<String, String>,

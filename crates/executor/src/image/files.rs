@@ -43,7 +43,6 @@ pub struct ImageFiles {
     entries: BTreeMap<String, Entry>,
 }
 
-/// An entry of a file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Entry {
     Folder,
@@ -184,8 +183,8 @@ impl ImageFiles {
         Ok(at)
     }
 
-    /// Returns a path with the links in its parent folders resolved; `None` if its parent folder does not
-    /// exist.
+    /// Joins the parts of a path, and resolves the links in all parts except the last one. Returns `None` if `parts` is
+    /// empty, or if the parent folder of the last part does not exist.
     fn existing(&self, parts: &[&str]) -> Option<String> {
         let (name, above) = parts.split_last()?;
         Some(joined(&self.follow(&above.join("/"), &mut 0).ok()?, name))

@@ -21,7 +21,8 @@ use crate::image::{
 const WHITEOUT: &str = ".wh.";
 const OPAQUE: &str = ".wh..wh..opq";
 
-/// The numbers of bytes and entries that were unpacked so far, and their limits.
+/// Counts the bytes and the entries in the layers of one image. The method `take` returns an error when one of the two
+/// numbers exceeds its limit.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limits: ImageLimits,
@@ -34,7 +35,7 @@ impl Budget {
         Self { limits, bytes: 0, entries: 0 }
     }
 
-    /// Returns the number of bytes that were unpacked.
+    /// Returns the number of bytes that were counted so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -52,10 +53,11 @@ impl Budget {
     }
 }
 
-/// The files to which layers are applied. A path is passed as its parts, of which there is at least one.
+/// A place to which the layers of an image are applied: a folder on the disk, or a list of files in memory. The methods
+/// get a path as a list of its parts, such as `["etc", "hosts"]`. This list is never empty.
 pub(crate) trait Target {
-    /// Adds an entry. It replaces an existing entry with the same path. Returns `false` if the entry is
-    /// skipped.
+    /// Adds an entry, and removes an existing entry with the same path. If both entries are folders, the existing
+    /// folder keeps its content. Returns `false` if the new entry is skipped, for example because it is a device.
     fn add(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<bool>;
 
     /// Removes an entry, if it exists. If the entry is a folder, also removes all its content.
@@ -64,7 +66,7 @@ pub(crate) trait Target {
     /// Lists the names in a folder; the list is empty if the path is not a folder.
     fn children(&mut self, parts: &[&str]) -> io::Result<Vec<String>>;
 
-    /// Marks the end of a layer.
+    /// [`apply_all`] calls this method after the last entry of each layer. [`Root`] then empties its cache.
     fn end_layer(&mut self) {}
 }
 
@@ -218,7 +220,6 @@ impl Target for Root {
     }
 }
 
-/// Reads the target of a link.
 pub(crate) fn link_target(entry: &Entry<'_, impl Read>) -> io::Result<String> {
     let target = entry.link_name_bytes().ok_or_else(|| io::Error::other("it is a link to nothing"))?;
     String::from_utf8(target.into_owned()).map_err(|_| io::Error::other("its target is not UTF-8"))
@@ -242,7 +243,6 @@ fn make(place: &Place<'_>, entry: &mut Entry<'_, impl Read>, mode: u32, target: 
     Ok(true)
 }
 
-/// Returns the error for an entry of an unknown kind.
 pub(crate) fn unknown_kind(kind: EntryType) -> io::Error {
     io::Error::other(format!("it is of no known kind (`{}`)", char::from(kind.as_byte()).escape_debug()))
 }

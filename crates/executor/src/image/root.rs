@@ -57,7 +57,7 @@ impl Root {
         Ok(Self { folder: openat(CWD, path, flags, Mode::empty())?, last: None })
     }
 
-    /// Opens the parent folder of a path. Creates the folder if it does not exist.
+    /// Opens the parent folder of a path. Creates the parent folder if it does not exist.
     pub(crate) fn place<'a>(&'a mut self, parts: &[&'a str]) -> io::Result<Place<'a>> {
         let [above @ .., name] = parts else { return Err(io::ErrorKind::InvalidInput.into()) };
         let path: PathBuf = above.iter().collect();
@@ -69,7 +69,7 @@ impl Root {
         Ok(Place { folder, name })
     }
 
-    /// Opens the parent folder of a path, if it exists.
+    /// Opens the parent folder of a path. Returns `None` if the parent folder does not exist.
     pub(crate) fn existing<'a>(&'a mut self, parts: &[&'a str]) -> io::Result<Option<Place<'a>>> {
         let [above @ .., _] = parts else { return Ok(None) };
         let path: PathBuf = above.iter().collect();
@@ -129,7 +129,8 @@ impl Place<'_> {
         }
     }
 
-    /// Tells whether a folder exists at the path.
+    /// Tells whether the entry at the path is a folder. A link to a folder is no folder. Returns `false` if the kind of
+    /// the entry can't be found out.
     pub(crate) fn is_folder(&self) -> bool {
         self.kind().is_ok_and(|kind| kind == Some(FileType::Directory))
     }
@@ -139,7 +140,8 @@ impl Place<'_> {
         !self.kind().is_ok_and(|kind| kind.is_none())
     }
 
-    /// Creates a folder with this mode. An existing folder also gets the mode.
+    /// Creates a folder, or keeps an existing folder. If an entry of another kind exists at the path, first removes
+    /// that entry. The new or existing folder gets the permission bits of `mode`, and its owner gets all permissions.
     pub(crate) fn folder(&self, mode: u32) -> io::Result<()> {
         if self.kind()? != Some(FileType::Directory) {
             self.clear()?;
@@ -151,7 +153,8 @@ impl Place<'_> {
         Ok(fchmod(folder, Mode::from_raw_mode(mode & 0o777 | 0o700))?)
     }
 
-    /// Creates a new file with this mode. It replaces an existing entry.
+    /// Creates an empty file. If an entry exists at the path, first removes that entry. The file gets the permission
+    /// bits of `mode`, and its owner may always read the file.
     pub(crate) fn file(&self, mode: u32) -> io::Result<File> {
         self.clear()?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;

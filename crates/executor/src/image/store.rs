@@ -1,19 +1,19 @@
 //! A store of images on this host.
 //!
 //! ```text
-//! <store>/index.json               names, manifests, files, with the ids of their images; replaced as a whole
-//! <store>/lock                     held while the index changes
-//! <store>/images/<hex>/            one image; <hex> is its id, the digest of its config
-//!                      config.json its config, byte for byte
-//!                      size        the total size of its files in bytes
-//!                      root/       its file system; once it is in place, only mount points are added
-//! <store>/locks/<hex>              held while this image is unpacked
-//! <store>/fresh/<n>/               an image that is being unpacked or removed; locked by the process that does this
+//! <store>/index.json               maps image names, digests of manifests, and paths of image files to ids of images
+//! <store>/lock                     locked while a process replaces index.json
+//! <store>/images/<hex>/            one image; <hex> is the id of the image, which is the digest of its config
+//!                      config.json the config of the image, byte for byte
+//!                      size        the total size of the files in all layers of the image, in bytes
+//!                      root/       the file system of the image; later, only mount points are added
+//! <store>/locks/<hex>              locked while a process unpacks the image with the id <hex>
+//! <store>/fresh/<pid>-<n>/         an image that a process is unpacking or removing; locked by this process
 //! ```
 //!
-//! A process unpacks an image in the folder `fresh`, flushes it to the disk, and then moves it to `images` by
-//! one rename. So an image in `images` is always complete. If two processes need the same image at the same
-//! time, only one of them unpacks it. Jobs lock the image that they use, so that it is not pruned.
+//! A process unpacks an image in the folder `fresh`, flushes the image to the disk, and then moves it to `images` by
+//! one rename. So an image in `images` is always complete. If two processes need the same image at the same time, only
+//! one of them unpacks it. While a job uses an image, the folder of the image is locked, and the image can't be pruned.
 
 use std::{
     collections::BTreeMap,
@@ -60,7 +60,7 @@ pub struct Image {
     pub id: Digest,
     /// Settings with which the programs of the image are run.
     pub config: ImageConfig,
-    /// Folder of the image in the store.
+    /// Folder `<store>/images/<hex>` (see the [module](self)).
     folder: PathBuf,
 }
 
@@ -72,7 +72,7 @@ pub struct Listed {
     pub id: Digest,
     /// Names of the image, sorted.
     pub names: Vec<ImageName>,
-    /// Total size of the image's files in bytes.
+    /// Total size of the files in all layers of the image, in bytes.
     pub bytes: u64,
     /// Processor architecture of the image.
     pub architecture: String,
@@ -93,7 +93,7 @@ pub enum Prune {
 pub struct Pruned {
     /// Digests of the removed images.
     pub removed: Vec<Digest>,
-    /// Total size in bytes of the files of the removed images.
+    /// Total size of the files in all layers of the removed images, in bytes.
     pub bytes: u64,
     /// Images that were kept because jobs use them.
     pub in_use: Vec<Digest>,
@@ -486,7 +486,8 @@ impl Drop for Fresh {
     }
 }
 
-/// Unpacks all layers, checks the digests of each layer, and returns the total size of the files in bytes.
+/// Unpacks all layers, and checks the digests of each layer. Returns the total size of the files in all layers, in
+/// bytes.
 fn fill(folder: &Path, archive: &Archive, image: &Described, limits: ImageLimits) -> Result<u64, ImageError> {
     let path = folder.join("root");
     DirBuilder::new().mode(0o755).create(&path).map_err(io_error("make", &path))?;

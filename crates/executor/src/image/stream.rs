@@ -32,7 +32,8 @@ impl<R: Read> Read for Hashing<R> {
     }
 }
 
-/// A stream that may be compressed. The format is detected by the first bytes of the stream.
+/// A reader of the plain content of a stream. If the stream is compressed with gzip or zstd, the reader decompresses
+/// the stream. The reader detects the format by the first bytes of the stream.
 pub(crate) enum Plain<R: Read> {
     AsIs(BufReader<R>),
     // The decoder supports several members in one stream, since parallel compressors write several members.

@@ -32,8 +32,8 @@ pub trait Carrier: Send + Sync {
     async fn reap(&self) -> Result<(), RuntimeError>;
 }
 
-/// The properties of a container that a job needs. Jobs of equal shape can share a container, one after the
-/// other.
+/// The properties that the container of a job must have, such as its image and its network. Jobs of equal shape can
+/// share a container, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub struct Shape {

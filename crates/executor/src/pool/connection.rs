@@ -36,7 +36,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Number of bytes of a frame that are reserved for everything except the spec.
 const RESERVED: usize = 64;
 
-/// The connection to one [runner](crate::runner).
 pub(crate) struct RunnerConnection {
     input: Box<dyn AsyncWrite + Send + Unpin>,
     output: Box<dyn tokio::io::AsyncRead + Send + Unpin>,
@@ -84,7 +83,8 @@ impl RunnerConnection {
         }
     }
 
-    /// Checks that the [runner](crate::runner) answers.
+    /// Sends a message to the [runner](crate::runner), and waits for the answer. The message also keeps the runner
+    /// alive (see [`LEASE`]).
     pub(crate) async fn ping(&mut self) -> Result<(), Broken> {
         let number = self.jobs;
         self.send(&Request::Ping { number }).await?;
@@ -133,7 +133,9 @@ impl RunnerConnection {
         self.end.end().await
     }
 
-    /// Runs a job to its end.
+    /// Sends a job to the [runner](crate::runner), and waits for the end of the job. The caller
+    /// [records](Ended::record) the returned end. After an error, the end of the job is unknown, and the caller removes
+    /// the container.
     pub(crate) async fn run(&mut self, job: &PooledJob, env: Vec<(String, String)>) -> Result<Ended, Broken> {
         self.jobs += 1;
         let number = self.jobs;

@@ -17,7 +17,6 @@ const LONGEST_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Maximum bytes of one output event.
 const CHUNK: u64 = 64 * 1024;
 
-/// A job in the pool.
 pub(crate) struct PooledJob {
     pub(crate) id: JobId,
     pub(crate) job: Job,
@@ -26,7 +25,6 @@ pub(crate) struct PooledJob {
     cancel_by: watch::Sender<Option<Instant>>,
 }
 
-/// The progress of a job.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Progress {
     started: Option<Timestamp>,
@@ -88,8 +86,9 @@ impl PooledJob {
         self.streams()[stream].push_tail(bytes);
     }
 
-    /// Records the end of the job, and adds the captured streams to the outcome. `totals` are the numbers of
-    /// bytes that the job wrote.
+    /// Records the end of the job, and adds the captured streams to the outcome. `totals` are the numbers of bytes that
+    /// the job wrote to stdout and to stderr. If the runner has not reported these numbers, `totals` is `None`, and the
+    /// function uses the numbers of stored bytes.
     pub(crate) fn has_ended(&self, mut outcome: Outcome, totals: Option<[u64; 2]>) {
         let limits = &self.job.limits;
         {
@@ -106,7 +105,8 @@ impl PooledJob {
         self.progress.borrow().outcome.clone()
     }
 
-    /// Waits for the end of the job. The wait ends, since the task that runs the job always records an end.
+    /// Waits until the task that runs the job has recorded the outcome, and returns the outcome. The result is never
+    /// `None`: the channel `progress` stays open as long as `self` exists.
     pub(crate) async fn wait(&self) -> Option<Arc<Outcome>> {
         let mut progress = self.progress.subscribe();
         let ended = progress.wait_for(|progress| progress.outcome.is_some()).await.ok()?;

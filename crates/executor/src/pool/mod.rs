@@ -49,8 +49,8 @@ const EVENTS: usize = 16;
 /// Maximum time to end all jobs when the pool is closed.
 const CLOSE_LIMIT: Duration = Duration::from_secs(30);
 
-/// A runtime that runs suitable jobs in warm containers. It passes all other jobs to a runtime of fresh
-/// containers.
+/// A runtime that runs a job in a warm container if the job meets three conditions (see the [module](self)). The pool
+/// passes all other jobs to another runtime, which runs each of them in a fresh container.
 pub struct PoolRuntime {
     fresh: Arc<dyn Runtime>,
     slots: Arc<Slots>,
@@ -121,8 +121,8 @@ impl PoolRuntime {
         }
     }
 
-    /// Returns the shape and the environment variables of a job that may run in a warm container. Returns
-    /// `None` for any other job.
+    /// Decides whether a job may run in a warm container. If so, returns the environment variables of the job, and its
+    /// [`Shape`]: the properties that the container must have. Otherwise returns `None`.
     async fn shape(&self, id: &JobId, job: &Job) -> Option<(Shape, Vec<(String, String)>)> {
         // Warm containers have the default isolation.
         let is_isolated_otherwise = job.isolation != Isolation::default();

@@ -30,7 +30,8 @@ const CLOSE_LIMIT: Duration = Duration::from_secs(30);
 pub(crate) struct Slots {
     carrier: Arc<dyn Carrier>,
     kind: String,
-    /// One permit for each container that may be in use.
+    /// Semaphore with `size` permits. Each container in use holds one permit, so at most `size` containers are in use
+    /// at a time.
     permits: Arc<Semaphore>,
     size: usize,
     state: Mutex<State>,
@@ -68,7 +69,7 @@ impl Slots {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the warm containers that dead processes have left. Does so only once.
+    /// Removes the warm containers that dead processes have left. After a call has succeeded, later calls do nothing.
     pub(crate) async fn reap(&self) -> Result<(), RuntimeError> {
         if !self.state().reaped {
             self.carrier.reap().await?;

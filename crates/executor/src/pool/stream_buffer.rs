@@ -23,7 +23,7 @@ pub(crate) struct StreamBuffer {
     memory: Vec<u8>,
     file: Option<File>,
     path: PathBuf,
-    /// Number of the stored first bytes.
+    /// Number of bytes in `memory` or in `file`.
     length: u64,
     /// Last bytes of the stream. They do not contain bytes that are stored in `memory` or in `file`.
     tail: Vec<u8>,
@@ -41,8 +41,9 @@ impl StreamBuffer {
         self.length
     }
 
-    /// Appends `bytes` to the stored beginning of the stream. If the disk is full, drops `bytes` and all later bytes,
-    /// so that the stored beginning has no gap.
+    /// Appends `bytes` to the first bytes of the stream, which are in `memory` or in `file`. If `bytes` can't be
+    /// written to the file, for example because the disk is full, drops `bytes` and all later bytes. So the first
+    /// bytes have no gap.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.is_full {
             return;
@@ -57,7 +58,7 @@ impl StreamBuffer {
         }
     }
 
-    /// Appends `bytes` to the stored end of the stream.
+    /// Appends `bytes` to the last bytes of the stream, which are in `tail`.
     pub(crate) fn push_tail(&mut self, bytes: &[u8]) {
         self.tail.extend_from_slice(bytes);
     }
@@ -85,8 +86,7 @@ impl StreamBuffer {
         file.write_all_at(bytes, self.length)
     }
 
-    /// Reads up to `length` bytes from the stored beginning of the stream. `from` is the position of the first byte to
-    /// read.
+    /// Reads up to `length` bytes from `memory` or from `file`. `from` is the position of the first byte to read.
     pub(crate) fn read(&self, from: u64, length: u64) -> io::Result<Vec<u8>> {
         let end = self.length.min(from.saturating_add(length));
         let wanted = usize::try_from(end.saturating_sub(from)).unwrap_or(usize::MAX);

@@ -27,7 +27,8 @@ pub(crate) type Problem = String;
 #[derive(Debug)]
 pub(crate) struct Connection {
     child: Child,
-    /// The supervisor treats a closed stdin as the death of its owner, the process that submits the jobs.
+    /// Writer to the supervisor's stdin, for requests. `None` after [`disconnect`](Self::disconnect) has closed the
+    /// stdin.
     stdin: Option<ChildStdin>,
     replies: Lines<BufReader<ChildStdout>>,
     stderr: ChildStderr,

@@ -202,7 +202,7 @@ impl Disk {
         }
     }
 
-    /// Sends a request to every supervisor. Only the supervisor that runs the job acts on the request.
+    /// Sends a request about one job to every supervisor. Only the supervisor that runs this job acts on the request.
     pub(crate) fn ask_all(&self, request: &Request) -> Result<(), RuntimeError> {
         self.each_control(|mut pipe| pipe.write_all(&line(request)))
     }
@@ -215,11 +215,13 @@ impl Disk {
         Ok(())
     }
 
-    /// Opens the named pipe of each living supervisor, and removes the pipes of dead supervisors.
+    /// Opens the named pipe of each living supervisor, and calls `visit` with the opened pipe. Removes the pipes of
+    /// dead supervisors.
     fn each_control(&self, mut visit: impl FnMut(File) -> io::Result<()>) -> Result<(), RuntimeError> {
         let control = self.state.control();
         let names = entries(&control).map_err(storage("list", &control))?;
-        // A name that starts with a dot belongs to a pipe that is still being created.
+        // A name that starts with a dot belongs to a pipe that is still being created, or to a list of control groups
+        // (see [`groups::note`]).
         for path in names.iter().filter(|name| !name.starts_with('.')).map(|name| control.join(name)) {
             let flags = OFlags::NONBLOCK.bits().cast_signed();
             match File::options().write(true).custom_flags(flags).open(&path).and_then(&mut visit) {

@@ -38,14 +38,14 @@ use crate::{
 /// follower.
 const CAPACITY: usize = 64;
 
-/// Maximum number of outcomes that are kept for later callers because no folder contains them.
+/// Maximum number of outcomes in [`Dispatcher::lost`].
 const MOST_LOST: usize = 64;
 
-/// The settings of the dispatcher.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) state: StateDir,
     pub(crate) supervisor: SupervisorCommand,
+    /// Maximum number of jobs that run at the same time.
     pub(crate) at_once: NonZeroUsize,
 }
 
@@ -69,7 +69,8 @@ struct Dispatcher {
     connection: Option<Connection>,
     jobs: HashMap<JobId, Job>,
     queue: VecDeque<JobId>,
-    /// Outcomes that are in no folder and for which no caller waited, the oldest first.
+    /// Outcomes of [lost](End::Lost) jobs that ended while no caller waited for them, the oldest first. For example, a
+    /// job is lost if it has removed its own folder. Then a later caller can't read the outcome from the folder.
     lost: VecDeque<(JobId, Box<Outcome>)>,
     /// Callers that wait until the supervisor is disconnected.
     disconnecting: Vec<oneshot::Sender<()>>,
@@ -305,8 +306,8 @@ impl Dispatcher {
         self.release_survivors();
     }
 
-    /// Keeps an outcome for the next caller that waits for the job. If the maximum is reached, the oldest
-    /// outcome is dropped.
+    /// Adds an outcome to `lost`, for the next caller that waits for the job. If `lost` already has [`MOST_LOST`]
+    /// outcomes, first drops the oldest of them.
     fn keep_lost(&mut self, id: JobId, outcome: Box<Outcome>) {
         if self.lost.len() == MOST_LOST {
             self.lost.pop_front();
@@ -380,8 +381,9 @@ impl Job {
         }
     }
 
-    /// Sends a progress message to the watchers. If the channel of a watcher is full, drops the message. The watcher
-    /// loses no output, because it reads the output from the job's files and also checks them without a message.
+    /// Sends a progress message to all watchers of the job. If the channel of a watcher is full, drops the message for
+    /// this watcher. The watcher loses no output: it reads the output from the job's files, and also polls these files
+    /// regularly.
     fn report(&mut self, progress: Progress) {
         self.watchers.retain(|watcher| !matches!(watcher.try_send(progress), Err(TrySendError::Closed(_))));
     }

@@ -50,7 +50,8 @@ impl Follower {
         Self { folder, events, started: false, shown: [0, 0] }
     }
 
-    /// Follows a job of this process by its progress messages, which end with the job.
+    /// Sends the events of a job that this process has submitted, until the job ends. Each message from `progress`
+    /// causes a read of the job's files. When the job ends, the dispatcher closes the channel `progress`.
     pub(crate) async fn by_progress(mut self, mut progress: mpsc::Receiver<Progress>) {
         let followed = async {
             loop {
@@ -65,8 +66,8 @@ impl Follower {
         let _over = followed.await;
     }
 
-    /// Follows a job of another process by polling its files. If the job has ended, only reports its stored
-    /// output and its end.
+    /// Sends the events of a job that another process has submitted, and polls the job's files for this purpose. If the
+    /// job has ended, only reports its stored output and its end.
     pub(crate) async fn by_polling(mut self) {
         let followed = async {
             while self.inspect().await? == FolderState::Running {
@@ -162,8 +163,8 @@ fn read(folder: &JobFolder, stream: Stream, from: u64, length: u64) -> io::Resul
     }
 }
 
-/// Runs a disk operation on a blocking thread. If the job's files can't be read, for example because the job
-/// was removed, the job has no more events.
+/// Runs `ask`, which reads the job's files, on a blocking thread. If `ask` fails, for example because the job was
+/// removed, returns [`Over`]. The follower then sends no more events.
 async fn blocking<T: Send + 'static>(
     folder: &JobFolder,
     ask: impl FnOnce(&JobFolder) -> io::Result<T> + Send + 'static,

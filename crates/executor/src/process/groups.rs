@@ -18,12 +18,12 @@ use crate::{
     process::layout::{StateDir, digest, entries},
 };
 
-/// Prefix of the name of each file whose path [`note`] returns. The name of a supervisor's named pipe never
-/// begins with this prefix.
+/// Prefix of the names of the files that list the control groups of supervisors (see [`note`]). The prefix
+/// distinguishes these files from the named pipes of supervisors, which are in the same folder.
 const PREFIX: &str = ".groups-";
 
-/// Returns the prefix of the names of all control groups for the jobs of one jobs folder. `state` is the path
-/// of this jobs folder.
+/// Returns the prefix of the names of control groups: `windlass-` and a digest of `state`, the path of a jobs folder.
+/// Each supervisor of this jobs folder gives this prefix to the names of its control groups.
 pub(crate) fn name_of(state: &Path) -> String {
     format!("windlass-{}", digest(state))
 }
@@ -53,9 +53,9 @@ pub(crate) fn sweep(state: &StateDir) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells whether `folder` is a control group for the jobs of this jobs folder. The prefix of the group's name
-/// shows this (see [`name_of`]). [`sweep`] never kills another group, even if a supervisor's file contains the
-/// path of that group.
+/// Tells whether `folder` is a control group of the jobs folder `state`. The name of such a group begins with the
+/// prefix that [`name_of`] returns. [`sweep`] ends no other group, even if the file of a supervisor lists the path of
+/// that group.
 fn is_ours(state: &StateDir, folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.starts_with(&name_of(state.path()))
