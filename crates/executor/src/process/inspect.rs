@@ -34,7 +34,8 @@ pub(crate) enum FolderState {
     Gone,
 }
 
-/// Derives the state of a job from the end in the file `job.json`, and from the supervisor's lock on the job's folder.
+/// Determines the state of a job by two tests: whether the file `job.json` contains the end of the job, and whether the
+/// supervisor holds its lock on the job's folder.
 pub(crate) fn inspect(folder: &JobFolder) -> io::Result<FolderState> {
     if let Some(ending) = ending(folder)? {
         return Ok(FolderState::Ended(ending));

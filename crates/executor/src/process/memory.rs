@@ -160,7 +160,7 @@ fn linked(jobs: &[PathBuf]) -> BTreeSet<PathBuf> {
     links.filter_map(|link| target(&link)).collect()
 }
 
-/// Reads the symbolic link `link`. Returns the link's target if it has the form of an output file in memory:
+/// Reads the symbolic link `link`. Returns the link's target if this path has the form of an output file in memory:
 /// `/dev/shm/windlass-<user>/<folder>/<file>`. Otherwise returns `None`, also if `link` is no symbolic link.
 fn target(link: &Path) -> Option<PathBuf> {
     let target = fs::read_link(link).ok()?;

@@ -50,8 +50,8 @@ pub(crate) struct Members {
 /// The rule that identifies the orphans among a job's processes.
 #[derive(Debug, Clone)]
 pub(crate) enum Orphans {
-    /// The supervisor inherits the orphans of all jobs. Each orphan has the path of its job's folder in the variable
-    /// `WINDLASS_JOB`. The orphans of this job have the given path.
+    /// The supervisor inherits the orphans of all jobs. An orphan belongs to this job if its variable `WINDLASS_JOB`
+    /// contains the given path of the job's folder, or if no other job runs.
     Marked(PathBuf),
     /// The first process of the job's sandbox inherits the orphans. This process has the given process id.
     In(i32),
