@@ -23,10 +23,8 @@ use crate::{
     },
 };
 
-/// The state of a job's folder.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FolderState {
-    /// The folder does not exist.
     Absent,
     /// The supervisor lives and has not written the end of the job.
     Running,
@@ -36,7 +34,8 @@ pub(crate) enum FolderState {
     Gone,
 }
 
-/// Reads the state of a job's folder.
+/// Determines the state of a job by two tests: whether the file `job.json` contains the end of the job, and whether the
+/// supervisor holds its lock on the job's folder.
 pub(crate) fn inspect(folder: &JobFolder) -> io::Result<FolderState> {
     if let Some(ending) = ending(folder)? {
         return Ok(FolderState::Ended(ending));
@@ -73,7 +72,7 @@ pub(crate) fn end_leftovers(folder: &JobFolder) -> io::Result<()> {
     procfs::end_marked(|mark| mark == folder.path() || sandbox.as_deref() == Some(mark))
 }
 
-/// Builds the outcome of a job that has ended.
+/// Builds the outcome of an ended job from `ending`, the stored streams and the output files of the job.
 pub(crate) fn outcome(folder: &JobFolder, ending: &Ending) -> io::Result<Outcome> {
     let mut outcome = remains(folder, ending.end.clone(), ending.ended, |stream| Some(ending.total(stream)))?;
     outcome.started = ending.started;

@@ -26,8 +26,9 @@ use sha2::{Digest, Sha256};
 
 use crate::{JobId, RuntimeError, Stream};
 
-/// Returns 12 hexadecimal digits that stand for a folder, where the path of the folder is too long or reveals
-/// too much.
+/// Returns the first 12 hexadecimal digits of the SHA-256 of a folder's path. Names of control groups, and of folders
+/// in memory, contain these digits instead of the path. The path may be too long, and other users can read these
+/// names.
 pub(crate) fn digest(folder: &Path) -> String {
     let digest = Sha256::digest(folder.as_os_str().as_encoded_bytes());
     hex::encode(&digest[..6])
@@ -100,7 +101,8 @@ impl JobFolder {
         self.0.join("tmp")
     }
 
-    /// Returns the link to the folder in which the job's prewarmed sandbox was created.
+    /// Returns the path of the symbolic link `room`. Only a job with a prewarmed sandbox has this link. The link's
+    /// target is the path of the folder in which the sandbox was created.
     pub(crate) fn sandbox_link(&self) -> PathBuf {
         self.0.join("room")
     }

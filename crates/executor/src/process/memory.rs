@@ -1,18 +1,20 @@
 //! Storage in memory for short output of jobs. Output may hold secrets, which should not reach the disk.
 //!
 //! ```text
-//! /dev/shm/windlass-<user>/<device>-<inode>-<digest of the path of the state folder>/<supervisor>-<number>
+//! /dev/shm/windlass-<user>/<device>-<inode>-<digest of the path of the jobs folder>/<supervisor>-<number>
 //! ```
 //!
-//! Each stream in memory is a file, and the folder of its job contains a link to this file. So code that
-//! reads a stream opens the same path for a stream in memory and for a stream on disk. A stream moves to the
-//! disk if it becomes too long, or if the memory is full. When the supervisor exits, the output of jobs that
-//! were not removed moves to the disk too, since memory is lost at a reboot. A file without a link belongs to
-//! a removed job.
+//! `<user>` is a user id, and `<supervisor>` is a process id. `<device>` and `<inode>` are the numbers of the jobs
+//! folder.
 //!
-//! The name of the folder in memory contains both the path and the inode of the jobs folder. The path alone
-//! is ambiguous if two containers share the memory. The inode alone is ambiguous if a jobs folder is removed
-//! and another folder gets its number.
+//! Each stream in memory is one file. The job's folder contains a symbolic link to this file. So code that reads a
+//! stream opens the same path for a stream in memory and for a stream on disk. A stream moves to the disk if the
+//! stream becomes too long, or if the memory is full. When the supervisor exits, it moves the output of all ended jobs
+//! to the disk, because memory is lost at a reboot. A file without a link belongs to a removed job.
+//!
+//! The name of the folder in memory identifies the jobs folder by two values: its inode, and the digest of its path.
+//! The digest alone is ambiguous: two containers that share `/dev/shm` may each have a jobs folder with the same path.
+//! The inode alone is ambiguous, too: if a jobs folder was removed, a new jobs folder may get the same inode number.
 
 use std::{
     collections::BTreeSet,
@@ -50,7 +52,8 @@ const STREAMS: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
 /// The storage in memory for one jobs folder.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
-    /// Folder in memory; `None` if the host has no such memory, or if the jobs folder itself is in memory.
+    /// Folder below `/dev/shm` for the output. `None` if `/dev/shm` is not in memory, or if the jobs folder itself is
+    /// in memory or can't be read.
     folder: Option<PathBuf>,
 }
 
@@ -113,8 +116,9 @@ impl Memory {
         }
     }
 
-    /// Removes the output files in memory to which no job's folder contains a symbolic link. If the folder in
-    /// memory is empty afterwards, removes the folder, too.
+    /// Deletes the files of removed jobs from `self.folder`. A file belongs to a removed job if no job's folder
+    /// contains a symbolic link to the file. If `self.folder` is empty afterwards, the function removes this folder,
+    /// too.
     pub(crate) fn sweep(&self, state: &StateDir) -> io::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         // The symbolic link in the job's folder is created before the file. If a listed file has no link, its
@@ -156,8 +160,8 @@ fn linked(jobs: &[PathBuf]) -> BTreeSet<PathBuf> {
     links.filter_map(|link| target(&link)).collect()
 }
 
-/// Returns the target of a symbolic link, if the target is a file in memory for the output of this user's jobs.
-/// Returns `None` for any other link.
+/// Reads the symbolic link `link`. Returns the link's target if this path has the form of an output file in memory:
+/// `/dev/shm/windlass-<user>/<folder>/<file>`. Otherwise returns `None`, also if `link` is no symbolic link.
 fn target(link: &Path) -> Option<PathBuf> {
     let target = fs::read_link(link).ok()?;
     let is_ours = target.parent().and_then(Path::parent) == Some(&of_user());

@@ -62,7 +62,7 @@ pub(crate) enum WakeReason {
     Failed { problem: String },
 }
 
-/// The progress of a job.
+/// A message to the watchers of a job. If the channel of a watcher is full, the dispatcher drops the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
     Started {

@@ -1,4 +1,4 @@
-//! Options of a process runtime.
+//! The settings that a program chooses when it opens a process runtime.
 
 use std::{
     num::NonZeroUsize,
@@ -11,8 +11,8 @@ use crate::{confine::Confinement, process::SupervisorCommand};
 /// Default number of concurrent jobs per processor. More jobs would only slow each other down.
 const PER_PROCESSOR: NonZeroUsize = NonZeroUsize::new(4).expect("it is not zero");
 
-/// The options of a [`ProcessRuntime`](crate::process::ProcessRuntime): the folders of its jobs, and the
-/// number of concurrent jobs.
+/// The options of a [`ProcessRuntime`](crate::process::ProcessRuntime): the folders of its jobs, the command that
+/// starts a supervisor, the maximum number of concurrent jobs, and their confinement.
 #[derive(Debug, Clone)]
 #[must_use = "options do nothing until a runtime is opened with them"]
 pub struct ProcessOptions {

@@ -38,7 +38,8 @@ const ENVIRONMENT_PAUSE: Duration = Duration::from_micros(200);
 /// Maximum time to wait until killed processes have disappeared, if the supervisor of their job is dead.
 const KILL_LIMIT: Duration = Duration::from_secs(2);
 
-/// Maximum number of ids that are probed one by one before `/proc` is listed as a whole.
+/// Maximum number of ids that [`processes_since`] probes one by one. If there are more ids, the function lists all of
+/// `/proc` instead.
 const FEW: i32 = 512;
 
 /// Lists the living processes whose ids are not lower than `oldest`. The list may also contain processes with lower
@@ -49,8 +50,8 @@ const FEW: i32 = 512;
 /// less time than listing `/proc`. If the kernel has assigned more than [`FEW`] ids since `oldest`, or has started
 /// again with low ids, the function lists all living processes.
 ///
-/// A living process is missing in the list only if it was created after the scan had reached the last
-/// assigned id. An ancestor of the process already existed at that time, so the list contains this ancestor.
+/// The function stops when it has probed the last assigned id. A process that is created after the stop is missing in
+/// the list. The list then contains an ancestor of this process, because the ancestor existed before the stop.
 pub(crate) fn processes_since(oldest: i32) -> io::Result<Vec<Process>> {
     let mut found = Vec::new();
     let mut next = oldest;

@@ -30,8 +30,8 @@ pub(crate) struct Record {
 
 /// Reads the file `job.json`; `None` if the file does not exist.
 ///
-/// The second line counts only when it is complete. Otherwise the line is still being written, or its writer
-/// died.
+/// The first line describes the job, and the second line states the end of the job. If the second line does not end
+/// with a line break, the function ignores the line. In this case, the line is still being written, or its writer died.
 ///
 /// # Errors
 /// All errors of reading, and [`io::ErrorKind::InvalidData`] when the file is malformed. A power cut may
@@ -66,7 +66,6 @@ pub(crate) struct JobRecord {
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) owner: Owner,
     pub(crate) on_owner_death: OnOwnerDeath,
-    /// Confinement of the job.
     #[serde(default, skip_serializing_if = "Confinement::is_none")]
     pub(crate) confinement: Confinement,
     /// Plan of the job's sandbox, if the job runs in a sandbox.
@@ -82,8 +81,9 @@ pub(crate) struct Ending {
     pub(crate) end: End,
     pub(crate) started: Option<Timestamp>,
     pub(crate) ended: Timestamp,
-    /// Number of bytes that the job wrote to each stream.
+    /// Number of bytes that the job wrote to stdout. The folder may contain only some of them.
     pub(crate) stdout: u64,
+    /// Number of bytes that the job wrote to stderr. The folder may contain only some of them.
     pub(crate) stderr: u64,
     /// Names of the processes that the job left running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -91,7 +91,8 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// Returns the ending of a job that was never started.
+    /// Returns an ending without a start time and without output. `end` states the reason, such as [`End::Cancelled`]
+    /// for a job that was cancelled in the queue.
     pub(crate) fn unstarted(end: End) -> Self {
         Self {
             version: Version,
@@ -125,7 +126,7 @@ impl Ending {
     }
 }
 
-/// Serialises a line of a record.
+/// Returns `value` as JSON on one line, with a line break at the end.
 pub(crate) fn line<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
     let mut line = to_json(value)?;
     line.push(b'\n');

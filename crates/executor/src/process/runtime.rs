@@ -1,4 +1,4 @@
-//! The process runtime.
+//! The type [`ProcessRuntime`], which submits, finds, cancels and removes jobs, and waits for their end.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -61,7 +61,8 @@ pub struct ProcessRuntime {
     settings: Settings,
     /// Sender to the dispatcher, set by the first submission.
     dispatch: OnceLock<Dispatch>,
-    /// One permit for each folder that is being removed.
+    /// Semaphore that limits the number of concurrent removals. Each removal holds one permit until the job's folder is
+    /// deleted.
     removals: Arc<Semaphore>,
     confinement: Confinement,
 }
@@ -78,13 +79,14 @@ impl ProcessRuntime {
         Self::open_with(ProcessOptions::new(state_dir, supervisor))
     }
 
-    /// Opens a runtime. It also finds the jobs that other processes have submitted in the same folder. The
-    /// function removes the incomplete jobs of dead processes. It starts no process.
+    /// Opens a runtime, and starts no process. The runtime also finds the jobs that other processes have submitted in
+    /// the same folder. This function removes the incomplete jobs and the control groups of dead processes.
     ///
     /// # Errors
     /// [`RuntimeError::Unavailable`] when the kernel can't enforce the
-    /// [confinement](ProcessOptions::confinement). [`RuntimeError::Storage`] when the folders can't be
-    /// created, or when their paths are not UTF-8. The variables of a job require UTF-8.
+    /// [confinement](ProcessOptions::confinement). [`RuntimeError::Storage`] when the folders can't be created or
+    /// cleaned up, or when their paths are not UTF-8. The paths must be UTF-8, because environment variables of jobs
+    /// contain them.
     pub fn open_with(options: ProcessOptions) -> Result<Self, RuntimeError> {
         options.confinement.check().map_err(|missing| unavailable(&missing.to_string()))?;
         let disk = Disk::open(&options)?;
@@ -125,7 +127,8 @@ impl ProcessRuntime {
         answer.await.ok()
     }
 
-    /// Submits a job. The caller has already checked the capabilities that the job needs.
+    /// Submits a job. Adds the sandbox, the variables and the confinement of `environment` to the job. The caller has
+    /// already checked that the runtime has the capabilities that the job needs.
     pub(crate) async fn submit_in(
         &self,
         id: &JobId,

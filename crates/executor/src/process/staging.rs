@@ -1,5 +1,6 @@
-//! Builds and deletes the folders of jobs in a staging folder. So a folder at its final path is always
-//! complete.
+//! Prepares and deletes the folders of jobs in a staging folder. A complete folder moves by one rename to its final
+//! path, which is in the jobs folder. So a folder at its final path is always complete. When a job is removed, its
+//! folder first moves back into a staging folder.
 
 use std::{
     collections::BTreeMap,
@@ -63,7 +64,6 @@ pub(crate) struct JobEnvironment {
     pub(crate) sandbox: Option<SandboxPlan>,
     /// Variables of the job's image.
     pub(crate) env: BTreeMap<String, String>,
-    /// Confinement of the job.
     pub(crate) confinement: Confinement,
 }
 
@@ -194,7 +194,8 @@ impl Staged {
         &self.name
     }
 
-    /// Returns the job's stdin, unless the stdin is in the folder.
+    /// Returns the job's stdin if the stdin is short. Returns `None` for an empty stdin, and for a long stdin, which is
+    /// a file in the job's folder.
     pub(crate) fn stdin(&self) -> Option<Input> {
         (!self.stdin.is_empty()).then(|| Input(self.stdin.expose().to_vec()))
     }

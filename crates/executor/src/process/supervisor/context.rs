@@ -28,7 +28,6 @@ pub(crate) struct Context {
     /// Buffer into which all pumps read output.
     pub(crate) buffer: ReadBuffer,
     pub(crate) sandboxes: Rc<SandboxFactory>,
-    /// Sandboxes that are ready for the next jobs.
     pub(crate) prewarmed: Rc<PrewarmedSandboxes>,
     pub(crate) groups: Groups,
     /// Storage in memory for short streams of jobs.

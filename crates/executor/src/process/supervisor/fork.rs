@@ -35,8 +35,8 @@ pub(crate) unsafe trait Child {
     fn run(&self) -> Result<(), Errno>;
 }
 
-/// The stack of a child until it executes its program. The stack is reused, since the parent is suspended as
-/// long as the child needs it.
+/// The memory that a child uses as its stack until the child executes its program. Until then, the parent is
+/// suspended. So the parent may reuse or free the stack as soon as [`start`] returns.
 #[derive(Debug)]
 pub(crate) struct Stack(Box<[MaybeUninit<u128>]>);
 
@@ -57,7 +57,7 @@ struct Start<'a, C> {
 /// The reason why a child could not be started.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    /// The kernel can't create the child in its group.
+    /// The control group can't be opened, or the kernel can't create the child in the control group.
     Group(io::Error),
     /// Another error at the start of the child.
     Other(io::Error),
@@ -92,8 +92,8 @@ pub(crate) fn start<C: Child>(child: &C, entrance: &Entrance, stack: &mut Stack)
     }
 }
 
-/// Starts a second child. A first child, which [`start`] has started, calls this function. The function does
-/// not block signals, because all signals are already blocked in the first child.
+/// Starts a second child from within a first child. [`start`] has created the first child with all signals blocked. So
+/// this function does not block signals.
 pub(crate) fn start_in_child<C: Child>(
     child: &C,
     flags: libc::c_int,
@@ -200,8 +200,8 @@ unsafe fn clone3<A>(
     result
 }
 
-/// Makes the system call `clone3`, as the function for x86-64 does. The code for aarch64 has never been
-/// executed.
+/// Makes the system call `clone3` on aarch64, and calls `entry` in the child. Returns the child's process id, or a
+/// negative error number. This code has never been executed.
 #[expect(unsafe_code, reason = "registers and stacks are the business of assembly")]
 #[cfg(target_arch = "aarch64")]
 unsafe fn clone3<A>(
@@ -245,8 +245,8 @@ extern "C" fn entry<C: Child>(argument: *mut libc::c_void) -> libc::c_int {
     }
 }
 
-/// Blocks all signals during `action`. Otherwise a signal handler of this process could run in the child, and
-/// would change the parent's state.
+/// Blocks all signals during `action`, which creates a child. Otherwise a signal handler of this process could run in
+/// the child. The child shares the parent's memory, so the handler would change the parent's state.
 fn with_signals_blocked<T>(action: impl FnOnce() -> T) -> T {
     #[expect(unsafe_code, reason = "neither `std` nor rustix has signal masks")]
     // SAFETY: both sets are written before they are read: one by sigfillset, one by pthread_sigmask.

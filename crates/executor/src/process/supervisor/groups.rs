@@ -27,7 +27,7 @@ use crate::{
 /// Maximum number of idle groups with limits.
 const IDLE_LIMITS: usize = 16;
 
-/// The place where the processes of a group run.
+/// The place where the processes of a job run. The purpose of the job's control group depends on this place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placement {
     /// On the host. The supervisor uses the group to find and kill the job's processes. The group may also have limits.
@@ -45,23 +45,26 @@ pub(crate) enum Placement {
 pub(crate) struct Groups {
     /// Name of the supervisor's own folder in each hierarchy.
     name: String,
-    /// Path of the file that lists the folders in `made`. If the supervisor dies, other processes read this file.
+    /// Path of the file that lists the folders in `made`. If the supervisor dies, another process reads the file, kills
+    /// the processes in the listed groups, and removes the folders.
     note: PathBuf,
-    /// The supervisor's own folders, at most one in each hierarchy. They contain all groups of the supervisor.
+    /// The supervisor's own folders, at most one in each hierarchy. They contain the folders of all groups.
     made: RefCell<BTreeSet<PathBuf>>,
     /// Idle groups without limits.
     idle: RefCell<Vec<Group>>,
     /// Idle groups with limits, each with its limits and its placement.
     idle_limits: RefCell<Vec<(Bounds, Placement, Group)>>,
     next: Cell<u64>,
-    /// Whether jobs without limits no longer get a group, because a child could not run in such a group.
+    /// `true` after a child could not run in a group without limits. From then on, the supervisor creates no such
+    /// groups.
     gave_up: Cell<bool>,
     /// Whether a test child survived in a group; unset before the test.
     tried: OnceCell<bool>,
 }
 
 impl Groups {
-    /// Creates the state, without any group. `supervisor` is the name of the supervisor's named pipe.
+    /// Creates an empty `Groups`. Control groups are created when jobs need them. `supervisor` is the name of the
+    /// supervisor's named pipe.
     pub(crate) fn new(state: &StateDir, supervisor: &str) -> Self {
         Self {
             name: format!("{}-{supervisor}", groups::name_of(state.path())),
@@ -75,8 +78,8 @@ impl Groups {
         }
     }
 
-    /// Returns a group for a job. Returns `None` for a job without limits if it runs in a sandbox, or if no
-    /// group can be created.
+    /// Returns a group for a job with these limits. A job without limits gets no group (`None`) in two cases: the job
+    /// runs in a sandbox, or no group can be created.
     ///
     /// # Errors
     /// When the job's limits can't be enforced.
@@ -202,15 +205,15 @@ impl Groups {
         idle.push((bounds(limits), placement, group));
     }
 
-    /// Removes a group in which the kernel could not start a child. From now on, jobs without limits get no
-    /// group.
+    /// Removes a group without limits, because the kernel could not start a child in the group. From now on, no further
+    /// groups without limits are created.
     pub(crate) fn give_up(&self, group: Group) {
         self.gave_up.set(true);
         group.remove();
     }
 
-    /// Kills all processes of all groups, and removes the groups. If a group can't be removed, the file with
-    /// the paths of the folders remains.
+    /// Kills the processes of all groups, and removes the groups. If a group can't be removed, the file `note` remains,
+    /// so that a later process removes the group.
     pub(crate) fn close(&self) {
         let made = std::mem::take(&mut *self.made.borrow_mut());
         let all_gone = made.iter().all(|own| end_all(own).is_ok());

@@ -7,7 +7,7 @@ use tokio::{sync::watch, time::Instant};
 
 use crate::{OnOwnerDeath, Stream};
 
-/// Maximum grace period: a day.
+/// Maximum grace period. A longer period is shortened, because the computation of the deadline could overflow.
 const LONGEST_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The part of a running job that other tasks of the supervisor access.
@@ -29,7 +29,6 @@ impl Handle {
     }
 }
 
-/// The requests to a running job.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct JobRequests {
     /// Deadline after which the job is killed; `None` until the end of the job is requested.

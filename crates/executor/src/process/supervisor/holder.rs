@@ -122,7 +122,7 @@ std::arch::global_asm!(
     ".popsection",
 );
 
-/// Creates a file in memory that contains the executable program of the first process.
+/// Creates a file in memory with the program of a sandbox's first process, as an executable file.
 ///
 /// # Errors
 /// The error of the kernel.

@@ -46,7 +46,8 @@ pub(crate) struct Launch {
 
 /// The set-up of a child: on the host, or in a sandbox.
 pub(crate) enum ChildSetup {
-    /// On the host, as a child of `supervisor`, in this folder.
+    /// On the host, as a child of `supervisor`. The child changes its working folder to `folder`. If `folder` is
+    /// `None`, the child keeps the supervisor's working folder.
     Host { folder: Option<OwnedFd>, supervisor: Pid },
     /// In a sandbox, which the child has already entered.
     Sandbox,
@@ -130,7 +131,7 @@ impl Image {
             .map_err(|error| StartFailure::Other(error.to_string()))
     }
 
-    /// Creates the value from the path of a program, its arguments and its environment.
+    /// Converts the arguments of `execve` to C strings: the path of a program, its arguments and its environment.
     ///
     /// # Errors
     /// When one of these texts contains a NUL byte.
@@ -169,7 +170,8 @@ fn table(texts: &[CString]) -> Vec<*const libc::c_char> {
 /// Removes all capabilities of this process permanently, and disables its core dumps. A child calls this
 /// function after it has entered its sandbox, whatever user it runs as.
 pub(crate) fn give_up_rights() -> Result<(), Errno> {
-    /// Latest version of the `capset` call, which takes two halves of 32 capabilities.
+    /// Latest version of the `capset` call. In this version, each set of capabilities has 64 bits: two numbers of 32
+    /// bits each.
     const VERSION: u32 = 0x2008_0522;
     let header = [VERSION, 0];
     let none = [0u32; 6];

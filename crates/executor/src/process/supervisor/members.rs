@@ -50,8 +50,8 @@ pub(crate) struct Members {
 /// The rule that identifies the orphans among a job's processes.
 #[derive(Debug, Clone)]
 pub(crate) enum Orphans {
-    /// The supervisor inherits the orphans of all jobs. The environment of an orphan contains the folder of
-    /// its job.
+    /// The supervisor inherits the orphans of all jobs. An orphan belongs to this job if its variable `WINDLASS_JOB`
+    /// contains the given path of the job's folder, or if no other job runs.
     Marked(PathBuf),
     /// The first process of the job's sandbox inherits the orphans. This process has the given process id.
     In(i32),
@@ -107,7 +107,6 @@ impl Members {
         }
     }
 
-    /// Tells whether no process of the job is left.
     fn are_gone(&self) -> bool {
         // The cheap test comes first. If the supervisor has no child at all, neither running nor ended, no
         // process is left.

@@ -64,9 +64,9 @@ use crate::{
     },
 };
 
-/// Maximum number of replies that wait for the owner (the process that submits the jobs). If the queue is
-/// full, replies about output are dropped. The task of a job waits until it can send any other reply, but the
-/// job continues.
+/// Maximum number of replies in the queue to the owner (the process that submits the jobs). If the queue is full, the
+/// supervisor drops replies about output. For any other reply, the job's task in the supervisor waits until the queue
+/// has space. The processes of the job continue meanwhile.
 const REPLIES: usize = 1024;
 
 /// Maximum number of attempts to create the supervisor's named pipe. An attempt fails if another process removes the
@@ -338,8 +338,8 @@ struct Control {
 }
 
 impl Control {
-    /// Creates the pipe. The pipe gets its final name only after it has a reader, since other processes
-    /// remove pipes without a reader.
+    /// Creates the named pipe, opens the pipe for reading, and then renames the pipe. Other processes remove a pipe
+    /// without a reader. They ignore the first name of the pipe, because this name begins with a dot.
     fn open(state: &StateDir) -> io::Result<Self> {
         let name = format!("{}-{}", std::process::id(), Timestamp::now().as_millis());
         let (path, fresh) = (state.control().join(&name), state.control().join(format!(".{name}")));

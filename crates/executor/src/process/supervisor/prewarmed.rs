@@ -33,8 +33,8 @@ use crate::{
     },
 };
 
-/// Name of the link that identifies the processes of a prewarmed sandbox, until the link is moved into the
-/// job's folder.
+/// Name of a symbolic link in the folder of each prewarmed sandbox. The link's target is this folder, whose path marks
+/// the processes of the sandbox. When a job gets the sandbox, the link moves into the job's folder.
 const LINK: &str = "room";
 
 /// Maximum number of prewarmed sandboxes with the same [`SandboxPlan`], including sandboxes that are being
@@ -242,8 +242,9 @@ impl PrewarmedSandboxes {
 }
 
 impl PrewarmedSandbox {
-    /// Makes the sandbox's working folder the working folder of the job. `folder` is the folder of the job. If the
-    /// job's working folder already contains files, the function moves these files along.
+    /// Gives the sandbox to the job with the folder `folder`. The sandbox's working folder replaces the job's working
+    /// folder. If the job's working folder contains files, the function first moves these files into the sandbox's
+    /// working folder.
     fn give_to(self, folder: &JobFolder) -> io::Result<Sandbox> {
         let (own, work) = (self.base.join("work"), folder.work());
         // A rename can replace only an empty folder. So files of the job are first moved into the sandbox's

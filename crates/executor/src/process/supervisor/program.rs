@@ -65,9 +65,9 @@ impl<'a> View<'a> {
     }
 }
 
-/// Finds the program file of a job, relative to the working folder. A path stays as the job spells it, so
-/// that a script sees this path in `$0`. A name without `/` is looked up in the job's own `PATH`, as `execvp`
-/// does.
+/// Returns the path of a job's program file. If the program's name contains `/`, the name is a path, and the function
+/// returns this path unchanged. So a script sees this path in `$0`. A relative path starts at the job's working folder.
+/// The function searches any other name in the job's own `PATH`, as `execvp` does.
 pub(crate) fn find(view: &View<'_>, record: &JobRecord) -> Result<PathBuf, StartFailure> {
     if record.program.contains('/') {
         return Ok(PathBuf::from(&record.program));

@@ -36,7 +36,6 @@ const SHORT: usize = 4 * 1024;
 /// The buffer for one read of a pipe. All pumps use it, one at a time.
 pub(crate) type ReadBuffer = Rc<RefCell<Vec<u8>>>;
 
-/// Allocates a read buffer.
 pub(crate) fn read_buffer() -> ReadBuffer {
     Rc::new(RefCell::new(vec![0; CHUNK]))
 }
@@ -54,7 +53,7 @@ pub(crate) struct Pumped {
 #[derive(Debug)]
 pub(crate) struct Pump {
     spill: Spill,
-    /// Last bytes of the part that was not stored in the file.
+    /// Last bytes of the stream, at most `keep`, without the bytes that `spill` has stored.
     tail: VecDeque<u8>,
     keep: usize,
     tail_path: PathBuf,
@@ -77,8 +76,9 @@ impl Pump {
         Self { spill, tail: VecDeque::new(), keep, tail_path, total: 0, short: Some(Vec::new()) }
     }
 
-    /// Reads until the stream ends, or until `DRAIN` has passed after the end of the main process, which
-    /// `ended` signals. After each read, calls `seen` with the length of the stream so far.
+    /// Reads until the stream ends, but not longer than `DRAIN` after the end of the job's main process. `ended`
+    /// receives a message when the main process has ended. After each read, calls `seen` with the length of the stream
+    /// so far.
     pub(crate) async fn run(
         mut self,
         pipe: Receiver,
@@ -178,8 +178,8 @@ impl Spill {
         }
     }
 
-    /// Truncates the file to the bytes that were written without an error, and stores no more bytes. So a
-    /// full disk has the effect of a lower limit.
+    /// Closes the file after a failed write, for example on a full disk. Truncates the file to the bytes of the earlier
+    /// writes. Lowers the limit to this length, so that no more bytes are stored.
     fn close(&mut self) {
         self.limit = self.stored;
         if let Some(Store::Memory(MemoryFile { file, .. }) | Store::Disk(file)) = self.file.take() {

@@ -9,8 +9,8 @@ use tokio::{
     sync::oneshot,
 };
 
-/// The receivers of the status of children, by process id. A child keeps its id until it is reaped, and only
-/// this type reaps. So an id always names one child.
+/// The senders of the exit status of children, by process id. The task that waits for a child has the receiver. A child
+/// keeps its id until it is reaped, and only this type reaps. So an id always names one child.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reaper(Rc<RefCell<HashMap<i32, oneshot::Sender<WaitStatus>>>>);
 

@@ -179,13 +179,13 @@ impl Job {
     }
 }
 
-/// A started job.
 struct Running {
     started: Timestamp,
     status: oneshot::Receiver<WaitStatus>,
     members: Members,
     sandbox: Option<Sandbox>,
-    /// Pumps of stdout and stderr.
+    /// Tasks that read stdout and stderr. `None` until these tasks start, and after [`end`](Running::end) has taken
+    /// them.
     pumps: Option<[Pumping; 2]>,
 }
 
@@ -193,7 +193,7 @@ struct Running {
 struct Pumping {
     /// Sender that tells the pump that the main process has ended.
     ended: oneshot::Sender<()>,
-    /// Handle of the task. It returns the length of the stream, and the content of a short stream.
+    /// Handle of the pump's task. The task returns the length of the stream, and the content of a short stream.
     pumped: JoinHandle<Pumped>,
 }
 
@@ -283,8 +283,8 @@ async fn cancelled(requests: &mut watch::Receiver<JobRequests>) {
     }
 }
 
-/// Corrects the end of a job if the kernel has killed one of its processes for lack of memory. A shell exits
-/// with code 137 when its child was killed by signal 9.
+/// Corrects the end of a job in which the kernel has killed a process for lack of memory. Signal 9 and exit code 137
+/// become [`End::OutOfMemory`]. A shell exits with code 137 if signal 9 has killed the shell's child.
 fn of_memory(end: End) -> End {
     match end {
         End::Signalled(9) | End::Exited(137) => End::OutOfMemory,

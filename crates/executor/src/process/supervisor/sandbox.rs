@@ -68,12 +68,12 @@ const FILTERS: usize = 5;
 /// process `bwrap`, each of these descriptors gets a lower number.
 const ABOVE: i32 = 16;
 
-/// A sandbox that is ready.
+/// A sandbox in which a job can be started, or was started. Each sandbox runs only one job.
 #[derive(Debug)]
 pub(crate) struct Sandbox {
     /// Process id of the first process.
     pub(crate) first: i32,
-    /// Root of the sandbox's file system.
+    /// Root of the sandbox's file system. The supervisor looks there for the job's program.
     pub(crate) root: OwnedFd,
     process: OwnedFd,
     network: SandboxNetwork,
@@ -101,7 +101,6 @@ struct Info {
     child_pid: i32,
 }
 
-/// A factory that creates sandboxes.
 #[derive(Debug)]
 pub(crate) struct SandboxFactory {
     reaper: Reaper,
@@ -125,7 +124,7 @@ impl SandboxFactory {
         self.holder.get_or_init(|| made).try_clone()
     }
 
-    /// Creates a sandbox.
+    /// Creates a sandbox by means of `bwrap`, and waits until the sandbox is ready.
     pub(crate) async fn make(
         &self,
         plan: &SandboxPlan,
@@ -153,7 +152,8 @@ impl SandboxFactory {
 }
 
 impl Sandbox {
-    /// Tells whether the end of the first process has not been reported yet.
+    /// Returns `false` after the first process of the sandbox has ended. There is a short delay: `bwrap` exits after
+    /// the first process, and the reaper then reports the end of `bwrap`.
     pub(crate) fn is_alive(&self) -> bool {
         self.maker.is_empty()
     }
@@ -262,7 +262,8 @@ async fn text(pipe: &mut (impl AsyncRead + Unpin)) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Opens the first process and the root of its file system.
+/// Opens the first process of a sandbox by its process id `pid`, and opens the root of the sandbox's file system.
+/// Returns `pid`, the descriptor of the process, and the descriptor of the root.
 fn enter(pid: i32) -> io::Result<(i32, OwnedFd, OwnedFd)> {
     let number = Pid::from_raw(pid).ok_or_else(|| io::Error::from(ErrorKind::InvalidData))?;
     let process = pidfd_open(number, PidfdFlags::empty())?;
@@ -284,7 +285,7 @@ fn lock(plan: &SandboxPlan) -> io::Result<OwnedFd> {
 struct Entry<'a> {
     sandbox: &'a Sandbox,
     launch: &'a Launch,
-    /// Stack of the second child.
+    /// Stack of the second child, which becomes the main process of the job.
     inner: RefCell<Stack>,
     started: Cell<i32>,
 }

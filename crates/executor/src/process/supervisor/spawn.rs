@@ -37,7 +37,7 @@ use crate::{
     },
 };
 
-/// A started main process.
+/// A started main process, with the read ends of the pipes for its output.
 #[derive(Debug)]
 pub(crate) struct Started {
     pub(crate) pid: i32,
@@ -45,9 +45,11 @@ pub(crate) struct Started {
     pub(crate) stderr: OwnedFd,
 }
 
-/// Starts a job's main process in its control group, with pipes for its output. `input` is the stdin of the
-/// job, unless the folder contains the stdin. `group` becomes `None` if the kernel can't use the group and
-/// the job needs no group.
+/// Starts a job's main process in the control group `group`, with pipes for its output. `input` is the job's stdin;
+/// `None` if the stdin is empty or is a file in `folder`.
+///
+/// It may be impossible to start the process in the group. If the job has no limits that need a group, the function
+/// then starts the process without a group, and sets `group` to `None`.
 pub(crate) async fn start(
     folder: &JobFolder,
     record: &JobRecord,
