@@ -19,14 +19,14 @@ const ENOEXEC: i32 = 8;
 /// The reason why a program can't be run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// The program does not exist.
+    /// Nothing exists at the program's path, or a parent of this path is not a folder.
     NotFound,
     /// The program exists, but its interpreter or its dynamic loader does not exist. The text describes the
     /// missing file.
     InterpreterNotFound(String),
     /// The program exists, but it can't be executed, for this reason.
     NotExecutable(&'static str),
-    /// Another reason, as text.
+    /// Any other reason, such as `Input/output error (os error 5)`.
     Other(String),
 }
 
@@ -35,15 +35,15 @@ pub(crate) enum Refusal {
 pub(crate) enum Found {
     /// There is no file, or the file can't be opened or read.
     Nothing,
-    /// The path is a folder.
     Folder,
     /// A file, with its first [`FIRST_LINE`] bytes.
     File(Vec<u8>),
 }
 
 impl Found {
-    /// Creates the value. `is_folder` tells whether the path of the program is a folder. `file` is the opened
-    /// file at this path, if it could be opened.
+    /// Describes the path of a program. `is_folder` tells whether the path is a folder. `file` is the opened file at
+    /// this path; `None` if no file exists there, or if the file can't be opened. The function reads the first bytes
+    /// of `file`.
     pub(crate) fn new(is_folder: bool, file: Option<File>) -> Self {
         if is_folder {
             return Self::Folder;
@@ -56,8 +56,9 @@ impl Found {
     }
 }
 
-/// Finds the reason why the kernel refused to run a program. `error` is the kernel's error. `found` describes
-/// the path of the program. `exists` tells whether another path exists in the job's file system.
+/// Finds the reason why the kernel refused to run a program. `error` is the kernel's error. `found` describes the
+/// path of the program. `exists` tells whether a path exists in the job's file system. The function calls `exists`
+/// only with the interpreter from the `#!` line of a script.
 pub(crate) fn refusal(error: &io::Error, found: Found, exists: impl FnOnce(&str) -> bool) -> Refusal {
     match (error.kind(), found) {
         (ErrorKind::NotFound | ErrorKind::NotADirectory, Found::File(start)) => {

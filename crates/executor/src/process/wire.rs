@@ -53,17 +53,18 @@ impl fmt::Debug for Input {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Reply {
-    /// Greeting with the protocol version.
+    /// The first reply. If `version` is not the [`VERSION`] of the owner, the owner kills the supervisor.
     Hello { version: u32 },
     /// The folder of the job is at its final path. `at` is the time of the job's start, if the job could be
     /// started.
     Accepted { id: JobId, at: Option<Timestamp> },
-    /// A job with this id exists already.
+    /// The jobs folder already contains a job with this id. The supervisor does not start this job again.
     Exists { id: JobId },
-    /// The folder could not be moved to its final path, and nothing was started.
+    /// The supervisor could not lock, read or move the prepared folder of the job, and started nothing. `why` is the
+    /// error.
     Refused { id: JobId, why: String },
-    /// A watched job has written to its stream, which now has this length. Some of these replies may be
-    /// dropped.
+    /// The job has written to `stream`, which now has `length` bytes. The supervisor sends this reply only after a
+    /// request `Watch`. The supervisor drops the reply if its queue of unsent replies is full.
     Output { id: JobId, stream: Stream, at: Timestamp, length: u64 },
     /// The job has ended, and its end is written to its folder. `written` is the whole output, if it is
     /// short.
@@ -81,7 +82,7 @@ impl fmt::Debug for Written {
     }
 }
 
-/// Serialises a message as a line.
+/// Serialises a message as JSON on one line, and adds a line break.
 pub(crate) fn line<T: Serialize>(message: &T) -> Vec<u8> {
     let mut line = serde_json::to_vec(message).expect("names, numbers and texts always have a JSON form");
     line.push(b'\n');

@@ -37,28 +37,25 @@ pub(crate) enum Request {
         /// means that silence has no effect.
         lease_ms: u64,
     },
-    /// The owner starts a job.
+    /// Starts a job as soon as the runner has received all `Data` of the job.
     Start {
-        /// Number of the job.
         job: u32,
-        /// Description of the job.
+        /// Includes the lengths of the files and of the stdin, whose bytes follow as `Data`.
         spec: Box<Spec>,
     },
     /// Next piece of a job's input: its files in their order, then its stdin.
     Data {
-        /// Number of the job.
         job: u32,
-        /// Bytes of the piece.
+        /// At most [`CHUNK`] bytes.
         bytes: Vec<u8>,
     },
     /// Cancels a job. If a job is cancelled several times, the earliest deadline counts.
     Cancel {
-        /// Number of the job.
         job: u32,
         /// Time until the job is killed, in milliseconds.
         grace_ms: u64,
     },
-    /// Asks for a `Pong`.
+    /// Checks that the runner responds, and shows that the owner is alive. The runner answers with `Pong`.
     Ping {
         /// Number that the answer repeats.
         number: u32,
@@ -78,46 +75,38 @@ pub(crate) enum Reply {
     },
     /// The main process of a job was started.
     Started {
-        /// Number of the job.
         job: u32,
         /// Start time, in milliseconds since 1970.
         at_ms: u64,
     },
     /// A job wrote output. The runner sends the first [`Spec::spill`] bytes of a stream in this way.
     Output {
-        /// Number of the job.
         job: u32,
         /// 0 for stdout, 1 for stderr.
         stream: u8,
-        /// Bytes that the job wrote.
         bytes: Vec<u8>,
     },
-    /// Next piece of the last bytes of a stream, without bytes that were sent as `Output`.
+    /// Next piece of the last bytes of a stream, up to [`Spec::keep`] bytes in total. The pieces do not repeat bytes
+    /// that were sent as `Output`.
     Tail {
-        /// Number of the job.
         job: u32,
         /// 0 for stdout, 1 for stderr.
         stream: u8,
-        /// Bytes of the piece.
         bytes: Vec<u8>,
     },
-    /// Next piece of an output file.
+    /// Next piece of an output: of a file, or of the encoded files of a folder.
     File {
-        /// Number of the job.
         job: u32,
-        /// Index of the file in [`Spec::outputs`].
+        /// Index of the output in [`Spec::outputs`].
         index: u32,
-        /// Bytes of the piece.
         bytes: Vec<u8>,
     },
     /// A job has ended: none of its processes is left, and all its files were sent.
     Ended {
-        /// Number of the job.
         job: u32,
-        /// Description of the end.
+        /// Includes the result of each requested output.
         ending: Box<Ending>,
     },
-    /// The answer to a `Ping`.
     Pong {
         /// Number of the ping.
         number: u32,
@@ -172,17 +161,16 @@ pub(crate) struct FileSpec {
 pub(crate) struct OutputSpec {
     /// Path relative to the working folder.
     pub(crate) path: String,
-    /// Maximum size in bytes.
+    /// Maximum size in bytes of the file, or of all files of the folder in total.
     pub(crate) max_bytes: u64,
-    /// Whether the path is a folder. The runner creates this folder before the start, and `folder_content`
-    /// encodes its files.
+    /// Whether the output is a folder. The runner creates this folder before the start of the job. The content of the
+    /// output is then the encoded form of the files in the folder (see the module `folder_content`).
     pub(crate) is_folder: bool,
 }
 
 /// The end of a job: how it ended, and its results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ending {
-    /// How the job ended.
     pub(crate) how: How,
     /// Start of the main process, in milliseconds since 1970; `None` if it never started.
     pub(crate) started_ms: Option<u64>,
@@ -204,9 +192,9 @@ pub(crate) enum How {
     Exited(i32),
     /// The main process was killed by a signal that the runner did not send.
     Signalled(i32),
-    /// The job exceeded its run time.
+    /// The job exceeded its maximum run time, so the runner ended the job.
     TimedOut,
-    /// The job was cancelled.
+    /// The owner cancelled the job, before its start or while the job ran.
     Cancelled,
     /// The job ended because the kernel killed one of its processes for lack of memory.
     OutOfMemory,
@@ -217,7 +205,7 @@ pub(crate) enum How {
     InterpreterNotFound(String),
     /// The program can't be executed, for this reason.
     NotExecutable(String),
-    /// The job could not be started for a reason outside of the program.
+    /// The job could not be started, for this reason. Example: `its working folder is gone`.
     NotStarted(String),
 }
 
@@ -226,13 +214,14 @@ pub(crate) enum How {
 pub(crate) enum OutputState {
     /// The content of the output has this many bytes.
     Content(u64),
-    /// The file or folder does not exist.
+    /// No file or folder exists at the path, or the runner did not try to start the job.
     Missing,
     /// The file has this many bytes, which is more than allowed.
     TooLarge(u64),
-    /// The path leads through a link out of the working folder.
+    /// The path leads through a link out of the working folder. Or the path of a requested folder contains any link.
     Outside,
-    /// The path is a folder, device, pipe or socket. Or the path of a requested folder is not a folder.
+    /// The path of a requested file leads to a folder, device, pipe or socket. Or the path of a requested folder does
+    /// not lead to a folder.
     NotAFile,
     /// The file or folder could not be read, for this reason.
     Unreadable(String),
@@ -258,7 +247,6 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// Appends received bytes to the buffer.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.from == self.bytes.len() {
             self.bytes.clear();
@@ -316,10 +304,7 @@ impl Request {
         }
     }
 
-    /// Decodes a frame.
-    ///
-    /// # Errors
-    /// When the bytes are not a valid request.
+    /// Decodes a frame without its length field, as [`Frames::next_frame`] returns it.
     pub(crate) fn decode(frame: &[u8]) -> Result<Self, Malformed> {
         let mut from = Reader(frame);
         let request = match from.u8()? {
@@ -381,10 +366,7 @@ impl Reply {
         }
     }
 
-    /// Decodes a frame.
-    ///
-    /// # Errors
-    /// When the bytes are not a valid reply.
+    /// Decodes a frame without its length field, as [`Frames::next_frame`] returns it.
     pub(crate) fn decode(frame: &[u8]) -> Result<Self, Malformed> {
         let mut from = Reader(frame);
         let reply = match from.u8()? {

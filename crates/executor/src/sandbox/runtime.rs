@@ -1,4 +1,5 @@
-//! The sandbox runtime.
+//! Implements [`Runtime`] for sandboxes. This runtime finds the image of a job, and plans the sandbox. The process
+//! runtime then starts the job in this sandbox.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 

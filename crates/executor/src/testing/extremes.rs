@@ -142,8 +142,9 @@ fn seconds(text: &str) -> Option<f64> {
     Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
 }
 
-/// A job that fills its folder for temporary files affects only itself. If the runtime limits this folder,
-/// the job ends with a full disk, or out of memory if the files are in memory.
+/// If the runtime limits the size of the folder for temporary files, a job that fills this folder fails. The job gets
+/// the error of a full disk, or is killed for lack of memory if the folder is in memory. The next job can create
+/// temporary files. On a runtime without this limit, a job that writes 16 MiB succeeds.
 pub async fn temporary_folder_is_flooded(subject: &Subject) {
     let flood = |megabytes: u32| {
         subject.sh(&format!("dd if=/dev/zero of=\"$TMPDIR/flood\" bs=1048576 count={megabytes} 2>/dev/null"))

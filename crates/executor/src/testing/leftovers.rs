@@ -74,8 +74,9 @@ pub fn processes(mark: &str) -> BTreeSet<String> {
     numbers.filter(has_mark).map(|pid| format!("process {pid}")).collect()
 }
 
-/// Lists all entries below a folder. Volumes remain after their jobs, so a volume in a folder `volumes` is
-/// not listed, but its content is.
+/// Lists all entries below a folder. The list omits a folder `volumes` and the volumes directly in this folder,
+/// because volumes remain after their jobs. The list includes the content of each volume, because a case removes this
+/// content.
 pub fn files(folder: &std::path::Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for entry in entries(folder) {

@@ -55,12 +55,14 @@ use tokio::time::timeout;
 
 use crate::{Capability, End, Events, Job, JobEvent, JobId, Outcome, Owner, Runtime, RuntimeError, WorkPath};
 
-/// Maximum time of a case. Every case needs far less time, even if a job takes a quarter of a second and the
-/// host is busy. The processes in the cases sleep for longer, so a case fails if the runtime waits for them.
+/// Maximum time of a case. Every case needs far less time, even on a busy host. In many cases, a job starts processes
+/// that sleep for ten minutes. If the runtime waits for the end of such a process, the case exceeds this limit and
+/// fails.
 pub const CASE_LIMIT: Duration = Duration::from_secs(300);
 
-/// Maximum time of an operation that must not wait for a sleeping process of the job. The process sleeps for
-/// ten minutes, so the case fails if the runtime waits for it.
+/// Maximum time that a case allows for an operation of the runtime, such as the end of a job. In some cases, a job
+/// leaves a process that sleeps for ten minutes. If the runtime waits for the end of this process, the operation
+/// takes longer than this limit and the case fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Time limit of jobs that exceed it on purpose. It leaves enough time for the first output on a busy
@@ -76,10 +78,9 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Creates a subject from a runtime, a name, and a template for its jobs. All job ids and the owner are
-    /// derived from the name. The name must consist of characters that a job id may have, and of underscores.
-    /// It must be unique among concurrent cases. The template has everything that each job needs on this
-    /// runtime, such as an image.
+    /// Creates a subject. The ids of its jobs, and their owner, are derived from `name`. `name` consists of
+    /// lower-case letters, digits, hyphens and underscores. Cases that run concurrently need different names.
+    /// `template` contains everything that each job needs on this runtime, such as an image.
     pub fn new(runtime: Arc<dyn Runtime>, name: &str, template: Job) -> Self {
         Self { runtime, name: name.replace('_', "-"), template, next: AtomicU64::new(0) }
     }
@@ -114,7 +115,7 @@ impl Subject {
         job
     }
 
-    /// Creates a job from a shell script.
+    /// Creates a job that runs `sh -c SCRIPT`.
     fn sh(&self, script: &str) -> Job {
         self.command("sh").arg("-c").arg(script)
     }

@@ -52,8 +52,8 @@ pub async fn large_input(subject: &Subject) {
     assert_eq!(printed.trim(), "5242881");
 }
 
-/// If a job writes 50 MB, its outcome contains the length of the output, and the first and last bytes up to
-/// the limit for stdout.
+/// If a job writes 50 MB to stdout, its outcome contains the length of the whole output, the first bytes and the last
+/// bytes. The first and the last bytes together are as many as the limit for stdout allows.
 pub async fn flood(subject: &Subject) {
     let script = "printf first; head -c 50000000 /dev/zero | tr '\\000' x; printf last";
     let mut limits = Limits { stdout_bytes: 64 << 10, ..Limits::default() };

@@ -20,7 +20,7 @@ use crate::{
 /// Maximum length in bytes of a stdin that is kept in memory.
 const SHORT: u64 = 64 * 1024;
 
-/// The folders of one job.
+/// The folders of one job. `root` contains the working folder `work`, and the folder `tmp` for temporary files.
 #[derive(Clone)]
 pub(crate) struct Folders {
     pub(crate) root: PathBuf,
@@ -47,7 +47,7 @@ impl Folders {
         Ok(file)
     }
 
-    /// Creates the folders of the job.
+    /// Creates `root`, `work` and `tmp` with the mode 0700. A folder that exists already is not an error.
     pub(crate) fn make(&self) -> io::Result<()> {
         for folder in [&self.root, &self.work(), &self.tmp()] {
             make_folder(folder)?;
@@ -55,9 +55,9 @@ impl Folders {
         Ok(())
     }
 
-    /// Creates a file in the working folder, with its parent folders. The function refuses a path that leads
-    /// out of the working folder. The owner may do anything in this container, but a mistake in one job
-    /// should not harm another job.
+    /// Creates a file in the working folder, with its parent folders. The function refuses a path that leads out of
+    /// the working folder, so a mistake in one job harms no other job. This check is not a protection against the
+    /// owner (the process that submits the jobs), who may do anything in this container.
     pub(crate) fn place(&self, path: &str, mode: u32) -> io::Result<File> {
         if path.is_empty() || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return Err(io::Error::other(format!("`{path}` is no path inside the working folder")));
@@ -118,7 +118,8 @@ fn list(work: &Path, request: &OutputSpec) -> Result<(u64, File), Unlisted> {
     Ok((bytes.len() as u64, file))
 }
 
-/// Checks a requested output, and opens its content. A folder, or a file that is not too large, has content.
+/// Checks a requested output. If the state of the output is [`OutputState::Content`], the function also returns an
+/// opened file with the content. For a requested folder, this file contains the encoded files of the folder.
 pub(crate) fn output(work: &Path, request: &OutputSpec) -> (OutputState, Option<File>) {
     if request.is_folder {
         return match list(work, request) {

@@ -75,7 +75,8 @@ pub(crate) struct JobResults {
 }
 
 impl JobResults {
-    /// Returns the results of a job that was never started.
+    /// Returns the results of a job that was never started: no output bytes, and all requested outputs are missing.
+    /// `how` tells why the job was not started, for example [`How::Cancelled`].
     pub(crate) fn unstarted(spec: &Spec, how: How) -> Self {
         let outputs = spec.outputs.iter().map(|_| OutputState::Missing).collect();
         let ending = Ending {
@@ -181,13 +182,16 @@ impl Job {
         self.streams[stream].pump(|bytes| sink.take(stream, bytes));
     }
 
-    /// Records that the main process has ended.
+    /// Records the wait status of the main process, which has ended. If other processes hold a stream open, the job
+    /// still reads this stream, at most for the time [`DRAIN`].
     pub(crate) fn main_ended(&mut self, status: i32) {
         self.status = Some(status);
         self.drain_until = Some(Instant::now() + DRAIN);
     }
 
-    /// Cancels the job.
+    /// Cancels the job: [`step`](Self::step) then sends SIGTERM, and SIGKILL after `grace_ms` milliseconds. If an
+    /// earlier time for SIGKILL is already set, it stays valid. Does nothing if the main process has already ended by
+    /// itself.
     pub(crate) fn cancel(&mut self, grace_ms: u64) {
         if self.status.is_some() && self.forced.is_none() {
             return;
@@ -209,9 +213,10 @@ impl Job {
         }
     }
 
-    /// Does the work that is due to end the job. For example, the function sends SIGTERM to the job's processes when
-    /// the time limit has passed, and SIGKILL after the grace period. Returns `true` if the job has ended and none of
-    /// its processes is left. Otherwise the caller calls the function again (see [`look_at`](Self::look_at)).
+    /// Checks whether the job must end, and takes the next action to end its processes. For example, the function
+    /// sends SIGTERM when the time limit has passed, and SIGKILL after the grace period. Returns `true` if the job
+    /// has ended, and no process is left that can be killed. Otherwise the caller calls the function again at the
+    /// time that [`look_at`](Self::look_at) returns.
     pub(crate) fn step(&mut self, others: Others<'_>, sink: &mut dyn Sink) -> bool {
         if self.status.is_none() && self.forced.is_none() && Instant::now() >= self.time_over {
             self.forced = Some(How::TimedOut);
@@ -243,7 +248,8 @@ impl Job {
         true
     }
 
-    /// Collects the results of the job.
+    /// Opens the requested outputs, and returns all results. The caller calls this function after
+    /// [`step`](Self::step) has returned `true`.
     pub(crate) fn results(self) -> JobResults {
         let (outputs, files) = outputs(&self.spec, &self.folders);
         let how = self.forced.unwrap_or_else(|| natural(self.status.unwrap_or(0), ooms() > self.ooms));
@@ -266,7 +272,8 @@ impl Stream {
         Self { pipe: Some(pipe), total: 0, passed: 0, spill, tail: VecDeque::new(), keep }
     }
 
-    /// Reads from the stream once: at most as many bytes as a pipe holds.
+    /// Reads the available bytes, at most [`PIPE`] of them. The first `spill` bytes of the stream go to `pass`. Of
+    /// the rest of the stream, `tail` keeps the last `keep` bytes.
     fn pump(&mut self, mut pass: impl FnMut(&[u8])) {
         let Some(pipe) = &self.pipe else { return };
         let mut buffer = [0; PIPE];
@@ -295,10 +302,10 @@ fn outputs(spec: &Spec, folders: &Folders) -> (Vec<OutputState>, Vec<Option<File
     spec.outputs.iter().map(|request| files::output(&work, request)).unzip()
 }
 
-/// Derives the end of a job from the wait status of its main process. `out_of_memory` tells whether the
-/// kernel has killed a process of this container for lack of memory while the job ran. The kernel doesn't
-/// report which process. With signal 9 it was the main process. With exit code 137 it was the child of a
-/// shell.
+/// Derives the end of a job from the wait status of its main process. `out_of_memory` tells whether the kernel has
+/// killed a process of this container for lack of memory while the job ran. The kernel doesn't report which process
+/// this was. If `out_of_memory` is `true`, the function interprets two statuses as [`How::OutOfMemory`]: signal 9 and
+/// exit code 137. A shell exits with 137 (128 + 9) after signal 9 has killed its child.
 fn natural(status: i32, out_of_memory: bool) -> How {
     match (status & 0x7f, (status >> 8) & 0xff) {
         (9, _) | (0, 137) if out_of_memory => How::OutOfMemory,

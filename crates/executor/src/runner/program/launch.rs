@@ -56,8 +56,9 @@ fn environment(spec: &Spec, work: &Path, tmp: &Path) -> Vec<(String, String)> {
     env
 }
 
-/// Finds the program file of a job, relative to the working folder. A path stays as the job spells it, so
-/// that a script sees this path in `$0`. A name without `/` is looked up in the job's own `PATH`.
+/// Finds the program file of a job. If the name of the program contains `/`, the name is a path, absolute or relative
+/// to the working folder. The function returns this path unchanged, so that a script sees it in `$0`. A name without
+/// `/` is looked up in the job's own `PATH`. Returns `None` if no folder of `PATH` contains a file of this name.
 fn find(spec: &Spec, env: &[(String, String)], work: &Path) -> Option<PathBuf> {
     if spec.program.contains('/') {
         return Some(PathBuf::from(&spec.program));

@@ -6,10 +6,13 @@
 //! runner version                 prints the version of its protocol
 //! ```
 //!
+//! An owner is a process that submits jobs. `FOLDER` contains the folders of the jobs. `SCRUB…` are folders whose
+//! content jobs leave behind, such as `/tmp`. The runner empties these folders whenever no job is left, if the runner
+//! is the first process of its namespace.
+//!
 //! The build script of the crate compiles the runner statically, without other crates; the module `runner`
-//! gives the reasons. An owner is a process that submits jobs. The runner has one thread with one loop around
-//! `poll`. Each job is a small state machine (`job`): it receives events and returns the time of its next
-//! check.
+//! gives the reasons. The runner has one thread with one loop around `poll`. Each job is a small state machine
+//! (`job`): it receives events and returns the time of its next check.
 
 #[path = "../../folder_content.rs"]
 mod folder_content;

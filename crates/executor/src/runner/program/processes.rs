@@ -38,10 +38,11 @@ pub(crate) struct Processes {
     pause: Duration,
 }
 
-/// The data about all jobs of the runner. A job finds its own processes by means of this data.
+/// The main processes of all running jobs. With this list, a job distinguishes its own processes from the processes
+/// of other jobs.
 #[derive(Clone, Copy)]
 pub(crate) struct Others<'a> {
-    /// Main processes of all jobs.
+    /// Process ids of the main processes of all running jobs, including the job that uses the list.
     pub(crate) mains: &'a [i32],
     /// Whether the runner (this program) has no children at all.
     pub(crate) childless: bool,
@@ -64,11 +65,11 @@ impl Processes {
         self.look_at
     }
 
-    /// Sends SIGTERM to the processes of the job. Returns `true` if no process is left. Otherwise the caller
-    /// calls the function again at the time that [`look_at`](Self::look_at) returns.
+    /// Sends SIGTERM to the processes of the job. Returns `true` if no process is left. Otherwise the caller calls
+    /// the function again at the time that [`look_at`](Self::look_at) returns.
     ///
-    /// A process that is started after the first signal may clean up for its parent. So the process gets
-    /// SIGTERM only after its parent has ended.
+    /// The first call sends the signal to all processes of the job. A process that starts later may do clean-up work
+    /// for its parent. So a later call sends the signal to this process only if its parent has ended.
     pub(crate) fn terminate(&mut self, others: Others<'_>) -> bool {
         if others.childless {
             return true;

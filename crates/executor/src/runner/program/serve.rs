@@ -64,7 +64,7 @@ struct Runner {
     childless: bool,
 }
 
-/// The phase of a job.
+/// The phase of a job: the runner receives the job's input, runs the job, or sends the job's results.
 enum Phase {
     Filling(Filling),
     Running(Box<Job>),
@@ -83,7 +83,8 @@ struct Filling {
     cancelled: bool,
 }
 
-/// A job that has ended and whose results were not sent completely.
+/// A job that has ended, and whose results the runner is sending. `stream`, `sent` and `file` are the position of the
+/// next piece in the results.
 struct Delivering {
     results: JobResults,
     folders: Folders,
@@ -277,7 +278,8 @@ impl Runner {
         self.launch_if_filled(job);
     }
 
-    /// Creates the folders of a job.
+    /// Creates the folders of a new job below the first unused path: `job-0`, `job-1` and so on. The function returns
+    /// the folders even if their creation fails, because the runner later removes the part that was created.
     fn make_folders(&self) -> (Folders, io::Result<()>) {
         let taken = |root: &PathBuf| self.jobs.values().any(|phase| phase.folders().root == *root);
         let places = (0..).map(|number| self.folder.join(format!("job-{number}")));
@@ -339,7 +341,8 @@ impl Runner {
         self.jobs.insert(number, phase);
     }
 
-    /// Reaps all children that have ended.
+    /// Reaps all children that have ended, and records the status of each main process in its job. Sets `childless`
+    /// if the runner has no more children.
     fn reap(&mut self) {
         loop {
             match sys::reap() {
@@ -449,7 +452,8 @@ impl Filling {
         }
     }
 
-    /// Directs the next `length` bytes of data to the new file `made`. Returns `false` if the file is empty:
+    /// Prepares the new file `made` for the next `length` bytes of the job's input. If `made` is an error, the job
+    /// fails with this error, and the bytes are discarded. Returns `true` if the file waits for bytes, and `false` if
     /// `length` is 0.
     fn opened(&mut self, made: Result<File, String>, length: u64) -> bool {
         let file = made.or_else(|why| {

@@ -27,7 +27,7 @@ pub(crate) struct PollFd {
     pub(crate) revents: c_short,
 }
 
-/// A signal set of 1024 bits.
+/// The C type `sigset_t`. On 64-bit Linux, a set has 1024 bits. Bit 0 of the first number stands for signal 1.
 #[repr(C)]
 struct SignalSet([c_ulong; 16]);
 
@@ -293,7 +293,8 @@ fn wait_for(pid: i32) -> io::Result<i32> {
     answer(unsafe { waitpid(pid, ptr::null_mut(), 0) })
 }
 
-/// Sends a signal to a process.
+/// Sends a signal to one process, and ignores errors: the process may have ended. Ignores ids below 2, because they
+/// stand for the first process of a namespace or for several processes.
 pub(crate) fn send(pid: i32, signal: i32) {
     if pid > 1 {
         // SAFETY: a plain call; a process that is already gone is no error.
