@@ -165,8 +165,8 @@ impl Parts {
     /// returns the expression that the next pass evaluates. To get the parts of this expression, `rebuild` calls
     /// [`next`](Self::next) once for each part.
     ///
-    /// For example, assume that `a` in `(a || b) + c` has failed, and that the value of `b` is not known yet. Then `next`
-    /// returns `b` for the first part, and `c` for the second part. `rebuild` returns `b + c`.
+    /// For example, assume that `a` in `(a || b) + c` has failed, and that the value of `b` is not known yet. Then
+    /// `next` returns `b` for the first part, and `c` for the second part. `rebuild` returns `b + c`.
     pub(crate) fn later(mut self, rebuild: impl FnOnce(&mut Self) -> Expr) -> Eval {
         let info = std::mem::take(&mut self.info);
         Eval::later(Arc::new(rebuild(&mut self)), info)

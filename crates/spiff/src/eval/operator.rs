@@ -57,8 +57,8 @@ pub(super) fn eval(expr: &Child, operator: Operator, left: &Child, right: &Child
 }
 
 /// Evaluates `a -and b` or `a -or b`. If `a` fails, the whole expression fails without a message. If `a` has a value,
-/// `b` is always evaluated. If `a` alone decides the result, a failure of `b` is ignored. For example, `false -and b` is
-/// false even if `b` fails.
+/// `b` is always evaluated. If `a` alone decides the result, a failure of `b` is ignored. For example, `false -and b`
+/// is false even if `b` fails.
 ///
 /// An integer `a` never decides the result alone, because two integers are combined bit by bit.
 fn logic(expr: &Child, operator: Operator, left: &Child, right: &Child, env: &Env) -> Eval {
