@@ -103,8 +103,9 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Resolves a template that need not belong to a property of this topology. Example: the value of a metric. All
-    /// references `${…}` in the template must read elements of this topology.
+    /// Resolves a template that need not belong to a property of this topology. Example: the template of a
+    /// relationship's property, after [`Template::bind_ends`]. All references `${…}` in the template must read elements
+    /// of this topology.
     ///
     /// # Errors
     ///

@@ -72,8 +72,8 @@ impl fmt::Display for Batch {
     }
 }
 
-/// A change of a relationship: the step creates, removes or undoes pairs of one target and several sources. A pair is
-/// the relationship between one source node and one target node.
+/// A change of a relationship. The step changes only the pairs between one target and several sources. A pair is the
+/// relationship between one source node and one target node.
 ///
 /// A plan contains the names of the target and of the sources, but no list of the pairs. The engine computes the pairs
 /// when it executes the step.
@@ -247,8 +247,8 @@ pub enum Reason {
     },
     /// A batch begins after the nodes of the previous batch are Active. The value is the previous batch.
     Batch(Batch),
-    /// An element is inside an assembly or a group. One of the two steps is a barrier for the whole assembly or group.
-    /// The other step belongs to the element inside.
+    /// One of the two steps is a barrier for an assembly or a group. The other step belongs to an element inside this
+    /// assembly or group.
     Nesting {
         /// The name of the assembly or the group.
         element: ElementName,

@@ -14,7 +14,7 @@ use crate::id::{CallId, ProcessId, RequestId, StepId};
 use crate::name::{AssemblyName, CommandName, ElementName};
 use crate::state::State;
 
-/// The change of an assembly that a person or a policy wants, such as `Up` or `ScaleOut`.
+/// A change that a person or a policy wants to make to an assembly, such as `Up` or `ScaleOut`.
 ///
 /// The command line or a policy creates an intent, the engine executes it, and views show it. Queued requests, saved
 /// plans and process records contain the intent.
@@ -78,7 +78,7 @@ impl Intent {
     }
 
     /// Tells whether the intent can replace or remove the whole desired topology. Such an intent may remove or
-    /// re-create parts to which other assemblies refer. The engine checks this before it executes the intent.
+    /// re-create parts. The engine therefore checks first whether other assemblies refer to this assembly.
     pub fn replaces_assembly(&self) -> bool {
         match self {
             Self::Up | Self::Down | Self::Adopt | Self::Rollback(_) => true,
