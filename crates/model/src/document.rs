@@ -28,10 +28,10 @@ use crate::assembly::PackageDigest;
 use crate::name::AssemblyName;
 use crate::newtype::checked_text;
 
-/// The maximum length of a [`DocumentKind`].
+/// The maximum length of a [`DocumentKind`] in bytes. All valid characters are ASCII.
 const MAX_KIND: usize = 16;
 
-/// The maximum length of a [`DocumentName`].
+/// The maximum length of a [`DocumentName`] in bytes. All valid characters are ASCII.
 const MAX_NAME: usize = 50;
 
 /// An invalid kind or name of a document.
@@ -66,9 +66,10 @@ checked_text! {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DocumentScope {
-    /// The document belongs to the project, and stays until it is dropped.
+    /// The document belongs to the project. The store keeps the document until windlass drops it, for example when a
+    /// user removes an environment.
     Project,
-    /// The document belongs to an assembly, and is removed together with the assembly.
+    /// The document belongs to an assembly. When the store removes the assembly, it also removes the document.
     Assembly(AssemblyName),
 }
 
@@ -120,10 +121,12 @@ impl fmt::Display for Revision {
     }
 }
 
-/// A condition for a change of a document.
+/// The state of a document that a writer expects. If the document has another state, the store refuses the change of
+/// this writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// No condition is checked. Documents that are changed only under a lease need no condition.
+    /// The writer expects no particular state. Documents that are changed only under a lease need no expectation,
+    /// because only one program holds the lease.
     Any,
     /// The document does not exist.
     Absent,

@@ -1,10 +1,10 @@
 //! The instance document: the fields that drivers may change, and a read-only view of it.
 //!
-//! A driver never writes the document itself. The report of a driver contains updates. Each update is checked
-//! against the *shape* of the document ([`shape`]), which is the list of the fields and their types:
+//! A driver never writes the document itself. The report of a driver contains updates of the document. The engine
+//! checks each update against the *shape* of the document ([`shape`]), which is the list of the fields and their types:
 //!
 //! ```text
-//! instanceId: <id of the requested instance>
+//! instanceId: <instance id>
 //! name: <text>
 //! status: {flags: {active, converging, failed}, message}
 //! interfaces:
@@ -16,9 +16,10 @@
 //! commands: {<command id>: [<result>]}      append only
 //! ```
 //!
-//! A launch sets `instanceId` to the id with which the engine requested the instance. The signals of the interface
-//! `properties` are the output properties of the instance. The signals of the interface `metrics` are the values of
-//! metrics. If an interface has no status, the status of the instance also applies to the interface.
+//! A script that launches an instance reports `instanceId`: the instance id that windlass has passed to the script. The
+//! signals of the interface `properties` are the output properties of the instance. The signals of the interface
+//! `metrics` are the values of metrics. If an interface has no status, the status of the instance also applies to the
+//! interface.
 //!
 //! ```
 //! use serde_json::json;
@@ -56,7 +57,8 @@ pub const METRICS: &str = "metrics";
 
 static SHAPE: LazyLock<Shape> = LazyLock::new(|| document(Node::map(Keys::any(), interface(signals()))));
 
-/// Returns the shape of a document. `interfaces` is the shape of its field `interfaces`.
+/// Returns the list of the fields of an instance document, with their types. `interfaces` is the type of the field
+/// `interfaces`, which depends on the pins of an application.
 fn document(interfaces: Node) -> Shape {
     let no_unset = "it always has a value: `$set` it";
     let tree = Node::recursive(|tree| {
@@ -104,7 +106,8 @@ fn status_node() -> Node {
     Node::record([("flags", flags), ("message", Node::text())])
 }
 
-/// Returns the shape of the instance document.
+/// Returns the shape of an instance document: the fields that the document may have, and the types of these fields. Any
+/// name of an interface or a signal is valid, so this shape is not for applications; see [`shape_of`].
 pub fn shape() -> &'static Shape {
     &SHAPE
 }
@@ -191,7 +194,8 @@ impl<'a> InstanceView<'a> {
         self.0["interfaces"][OUTPUTS]["signals"].as_object()
     }
 
-    /// Returns the value of a property: an output, or the signal `interface.pin` of an application.
+    /// Returns the value of a property: of the output property `name`, for example `url`. If there is no such output
+    /// property, `name` is the id of a pin. For example, `compute.ip` is the signal `ip` of the interface `compute`.
     pub fn property(self, name: &str) -> Option<&'a Value> {
         self.output(name).or_else(|| {
             let (interface, pin) = name.split_once('.')?;

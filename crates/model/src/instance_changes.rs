@@ -11,8 +11,8 @@ use crate::record::Severity;
 /// The maximum number of characters of a value in a message. Longer values are truncated.
 const SHOWN: usize = 200;
 
-/// Returns an entry for each change of the status, of a signal, or of a component's reference. Changed values
-/// of metrics get no entry.
+/// Returns an entry for each change of the status flags, of a signal, or of the field `reference` of a component.
+/// Changed values of metrics get no entry.
 ///
 /// ```
 /// use serde_json::json;
@@ -45,8 +45,8 @@ fn status_change(before: &Value, after: &Value) -> Option<LogEntry> {
     ))
 }
 
-/// Returns the values of signals as texts, by the names of outputs and the ids of pins. The values of metrics
-/// are left out.
+/// Returns the values of all signals as texts. The key of an output property is its name, such as `url`. The key of
+/// another signal is the id of its pin, such as `compute.ip`. Metrics and signals with the value null are left out.
 fn signals(document: &Value) -> BTreeMap<String, String> {
     let signals = InstanceView::new(document).signals().filter(|(interface, ..)| *interface != METRICS);
     let named = signals.filter(|(.., value)| !value.is_null()).map(|(interface, pin, value)| {
@@ -56,7 +56,8 @@ fn signals(document: &Value) -> BTreeMap<String, String> {
     named.collect()
 }
 
-/// Returns the references of all components as texts, by the paths of the components, such as `web.vm`.
+/// Returns the field `reference` of each component as text, such as `` `i-1` of `vms.by-id` ``. The key is the path of
+/// the component, such as `web.vm`.
 fn references(document: &Value) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut open = vec![(String::new(), document)];

@@ -4,7 +4,7 @@
 //! Here, one list contains the items of all nodes, node after node. A second list contains the position of
 //! each node's first item.
 
-/// A list of items for each node. Nodes are numbered from 0.
+/// A list of items for each node of a graph or a tree. Nodes are numbered from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Links<T> {
     /// The position of each node's first item in `items`, followed by the number of all items.
@@ -28,26 +28,27 @@ impl<T> Links<T> {
     ///
     /// # Panics
     ///
-    /// When there are 2³² items or more.
+    /// When the nodes together have 2³² items or more.
     pub fn close(&mut self) {
         self.starts.push(u32::try_from(self.items.len()).expect("there are less than 2^32 items"));
     }
 
-    /// Adds a node with its items.
+    /// Adds items to the current node, and closes the list of this node.
     ///
     /// # Panics
     ///
-    /// When there are 2³² items or more.
+    /// When the nodes together have 2³² items or more.
     pub fn add(&mut self, items: impl IntoIterator<Item = T>) {
         self.items.extend(items);
         self.close();
     }
 
-    /// Appends the nodes of another adjacency list, with their items.
+    /// Appends all nodes of `other`, with their items, after the last node. The caller must [`close`](Self::close) the
+    /// current node first. Otherwise, the items of the current node become items of the first appended node.
     ///
     /// # Panics
     ///
-    /// When there are 2³² items or more.
+    /// When the nodes together have 2³² items or more.
     pub fn append(&mut self, other: Self) {
         let before = self.items.len();
         self.items.extend(other.items);

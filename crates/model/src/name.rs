@@ -163,8 +163,9 @@ checked_text! {
         check_reserved("assembly", name)
     };
 
-    /// The name of an entry of a composition or of `references`, for example `balancer`. It can have any
-    /// length, but contains no dot and is not a reserved word.
+    /// The name of a component or of a reference, for example `balancer`. A descriptor contains the name as a key of
+    /// the section `composition` or `references`. The name can have any length. It contains no dot, and is none of the
+    /// [`RESERVED`] words.
     ComponentName: NameError = |name| {
         check_word("component", name)?;
         check_reserved("component", name)
@@ -177,8 +178,9 @@ checked_text! {
         check_reserved("key", key)
     };
 
-    /// The name of a property: any text without blanks. In a resource descriptor, the name may contain dots,
-    /// but a check warns of them.
+    /// The name of a property: any text without blanks and control characters. The name may contain a dot. For example,
+    /// an application has a property for the pin `compute.ip`. The check of descriptors is stricter: it refuses dots in
+    /// the properties of an assembly, and warns of dots elsewhere.
     PropertyName: NameError = |name| check_free("property", name);
 
     /// The name of an operation of a resource or assembly, for example `AddBalancedHttpServer`.
@@ -209,8 +211,8 @@ checked_text! {
 #[serde(try_from = "String")]
 pub struct ElementName(SmolStr);
 
-/// Serializes the text as a newtype struct with the name `ElementName`. The serializer of [`crate::rename`]
-/// recognizes the names of elements by this name of the struct.
+/// Serializes the text as a newtype struct with the struct name `ElementName`. This struct name tells the serializer of
+/// [`crate::rename`] that the text is the name of an element.
 impl Serialize for ElementName {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_newtype_struct("ElementName", self.as_str())
@@ -265,13 +267,15 @@ impl ElementName {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(SEPARATOR))
     }
 
-    /// Returns the names of the elements that this element is inside of, the outermost first, and its own name.
+    /// Returns the names of the elements around this element, from the outermost to the innermost, and then the name of
+    /// this element. Example: `h_bta`, `h_bta__B` and `h_bta__B__2` for the element `h_bta__B__2`.
     pub fn path(&self) -> impl Iterator<Item = &str> {
         let around = self.0.match_indices(SEPARATOR).map(|(end, _)| &self.0[..end]);
         around.chain([self.as_str()])
     }
 
-    /// Returns the name of the same element in an assembly with another name.
+    /// Returns this name with `assembly` in place of the assembly name at the beginning. For example, `shop__web__2`
+    /// becomes `store__web__2`.
     #[must_use]
     pub fn within(&self, assembly: &AssemblyName) -> Self {
         Self(format_smolstr!("{}{}", assembly.0, &self.0[self.root().len()..]))
@@ -382,7 +386,7 @@ pub struct DescriptorName(Arc<DescriptorParts>);
 pub struct DescriptorParts {
     /// The kind of the descriptor.
     pub kind: DescriptorKind,
-    /// The middle part: 1 to 50 characters.
+    /// The middle part: `c_balancer` in `resource::c_balancer::1.0`. This part has 1 to 50 characters.
     pub name: AssemblyName,
     /// The version of the descriptor.
     pub version: Version,

@@ -11,8 +11,9 @@ macro_rules! checked_text {
         #[serde(try_from = "String")]
         pub struct $type(smol_str::SmolStr);
 
-        /// Serializes the text as a newtype struct with the name of its type. By this name, the serializer of
-        /// [`crate::rename`] recognizes the names of assemblies.
+        /// Serializes the text as a newtype struct. The struct name is the name of the Rust type, such as
+        /// `AssemblyName`. This struct name tells the serializer of [`crate::rename`] that the text is the name of an
+        /// assembly.
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_newtype_struct(stringify!($type), self.as_str())

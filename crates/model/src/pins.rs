@@ -73,7 +73,8 @@ impl Pins {
         self.0.get(&id.interface)?.get(&id.pin)
     }
 
-    /// Returns the pin that the application exposes under the id `id`, and the pin's id in the component.
+    /// Finds the pin that the application exposes under `id`. Returns the id under which the component declares the
+    /// pin, and the pin. For example, the application may expose the pin `control.resize` as `admin.resize`.
     pub fn exposed(&self, id: &PinId) -> Option<(PinId, &Pin)> {
         self.iter().find(|(_, pin)| pin.exposed.contains(id))
     }

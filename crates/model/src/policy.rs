@@ -18,8 +18,8 @@ use crate::assembly::{Origin, Property};
 use crate::name::{ElementName, MetricName, PolicyName, PropertyName};
 use crate::template::Template;
 
-/// The default number of seconds between two messages of a metric. A period of 0 means that the metric is not
-/// published.
+/// The default number of seconds between two published values of a metric. If a metric has the period 0, no value of
+/// the metric counts as missing.
 pub const DEFAULT_PERIOD: u32 = 60;
 
 /// Returns the key under which an element publishes a metric, `<element>.<metric>`.
@@ -32,11 +32,13 @@ pub fn metric_id(element: &ElementName, metric: &MetricName) -> String {
 pub struct Metric {
     /// The quantity that the metric measures.
     pub kind: MetricKind,
-    /// The declared seconds between two messages of the metric. If the descriptor declares none,
-    /// [`DEFAULT_PERIOD`] applies. A promoted metric has no period of its own.
+    /// The number of seconds between two published values of the metric: the key `publication-period` of the
+    /// descriptor. If a resource does not declare this key, the period is [`DEFAULT_PERIOD`]. Always none for a metric
+    /// that an assembly promotes: there, the period of the published metric applies.
     pub period: Option<Template>,
-    /// The publisher of the metric: the element itself, or the part from which an assembly promotes the
-    /// metric. If the part is a group, all nodes of the group publish it.
+    /// The element that publishes the metric, and the name of the metric on this element. A resource publishes its
+    /// metrics itself. If an assembly promotes a metric, the publisher is a resource or a group inside the assembly.
+    /// All nodes of a publishing group publish the metric.
     pub source: MetricSource,
     /// The place of the metric's declaration.
     pub origin: Option<Origin>,
@@ -66,7 +68,8 @@ pub enum MetricKind {
     Integrity,
     /// `metric::load`: the utilization of the element in percent.
     Load,
-    /// Another word of a descriptor, which has no meaning for windlass.
+    /// Any other `type` of a metric, such as a misspelt word. The check of the descriptor warns of such a `type`. The
+    /// text is empty if the descriptor declares no `type`.
     Other(String),
 }
 
@@ -75,12 +78,13 @@ pub enum MetricKind {
 #[serde(from = "String", into = "String")]
 #[non_exhaustive]
 pub enum PolicyKind {
-    /// `policy::heal`: stops and starts a resource that has been broken for several periods.
+    /// `policy::heal`: stops and starts a resource after several consecutive periods in which the resource was broken
+    /// or reported nothing.
     Heal,
-    /// `policy::scale`: enlarges a cluster that has been under load for several periods, and shrinks an idle
-    /// one.
+    /// `policy::scale`: adds nodes to a cluster after several consecutive loads above a threshold. Removes nodes after
+    /// several consecutive loads below a lower threshold.
     Scale,
-    /// Another word of a descriptor, which has no meaning for windlass.
+    /// Any other `type` of a policy. Such a policy does nothing.
     Other(String),
 }
 
@@ -143,8 +147,8 @@ words!(PolicyKind, Heal = "policy::heal", Scale = "policy::scale");
 pub struct Policy {
     /// The name of the policy in the descriptor.
     pub name: PolicyName,
-    /// The element that declares the policy: an assembly, or a resource. Each node of a group has its own
-    /// copy of a policy that its resource declares.
+    /// The element whose descriptor declares the policy: an assembly or a resource. If three nodes have the same
+    /// resource descriptor, the topology contains three copies of the policy. Each node owns one copy.
     pub owner: ElementName,
     /// The kind of action that the policy demands.
     pub kind: PolicyKind,

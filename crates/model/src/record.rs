@@ -1,8 +1,9 @@
-//! The records of the store. From them, the engine continues after a crash.
+//! The records of the store. After a crash, the engine continues from these records.
 //!
-//! A *process* executes an [`Intent`]. The plan of the process is a graph. A *step* is a node of this graph
-//! that executes something. A step makes *calls* of drivers, and a call runs *jobs*. A step may have many
-//! calls and jobs, and a job may serve many calls.
+//! A *process* executes an [`Intent`]. The plan of the process is a graph of *steps*. To execute a step, the engine
+//! makes *calls*: each call requests one action from a driver. To execute a call, the driver runs *jobs*, such as
+//! scripts. A step may have many calls, and a call may have many jobs. The records also allow one job that serves
+//! several calls.
 
 mod call;
 mod command;
@@ -46,15 +47,16 @@ pub struct AssemblyRecord {
     pub parameters: BTreeMap<PropertyName, Value>,
     /// The pinned packages, by descriptor.
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
-    /// The desired version: the id of the process whose task is to change the assembly to this version. None if
-    /// the process was not recorded.
+    /// The desired version, as the id of the process that first tried to establish this version. None if this process
+    /// was not recorded.
     #[serde(default)]
     pub version: Option<ProcessId>,
-    /// The newest version that all parts of the assembly have reached. The parts reach a version when its
-    /// process completes. None if the parts have reached no version, or if the version was not recorded.
+    /// The newest version that all parts of the assembly have reached, as the id of a process; see
+    /// [`version`](Self::version). All parts reach the desired version when a process for the whole assembly completes.
+    /// None if the parts have reached no version, or if the version was not recorded.
     ///
-    /// A part that the process did not change has this version, too. A part that a later process has changed
-    /// has a later version.
+    /// A part reaches a version even if the process did not need to change the part. If a later process has failed,
+    /// some parts may already have a later version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<ProcessId>,
     /// The clusters that were scaled to a size other than the size in the descriptor.
@@ -65,8 +67,8 @@ pub struct AssemblyRecord {
     /// the group in `topology`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub surge: BTreeMap<ElementName, u32>,
-    /// The assemblies to which this assembly refers, and its owner. An assembly stays in this set until the
-    /// change that removes the last reference to it is complete.
+    /// The assemblies to which the references of this assembly resolve, and the [`owner`](Self::owner). If a change
+    /// removes a reference, the name of the other assembly stays in this set until the change is complete.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub references: BTreeSet<AssemblyName>,
     /// The assembly that owns this assembly, such as the factory of an application. The owner never changes.
@@ -96,19 +98,20 @@ pub struct LaunchedFrom {
 /// A cluster that was scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scaled {
-    /// The number of nodes in the descriptor at the time of scaling.
+    /// The number of nodes that the descriptor declared at the time of scaling.
     pub described: u32,
-    /// The number of nodes after scaling. This number applies as long as the number of nodes in the descriptor is
-    /// still [`described`](Self::described).
+    /// The number of nodes after scaling. The next `up` keeps this number if the descriptor still declares
+    /// [`described`](Self::described) nodes. Otherwise, the number in the descriptor applies.
     pub nodes: u32,
 }
 
-/// A version of an assembly: the topology and parameters that one process was to bring about.
+/// A version of an assembly: the topology and the parameters that one process tried to establish.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VersionRecord {
-    /// The id of the process that was to bring about the version.
+    /// The id of the process that first tried to establish the version. This id also identifies the version.
     pub process: ProcessId,
-    /// The record of the assembly with the topology and parameters of the version.
+    /// The record of the assembly when this process began. The record contains the topology and the parameters of the
+    /// version.
     pub assembly: AssemblyRecord,
 }
 
@@ -119,13 +122,13 @@ pub struct ElementRecord {
     pub name: ElementName,
     /// The instance id of the element.
     pub id: InstanceId,
-    /// The lifecycle state of a resource. For another element, the field has no meaning: the state of such an
-    /// element follows from the resources inside it.
+    /// The lifecycle state, if the element is a resource. For an assembly or a group, the field has no meaning: the
+    /// state of such an element follows from the resources inside it.
     pub state: State,
     /// The time at which the state last changed.
     pub since: Timestamp,
-    /// The number of completed calls on the way to the next state. For example, it is 1 after Start and
-    /// before Integrity.
+    /// The number of completed calls on the way to the next state. For example, an Inactive resource becomes Active by
+    /// the calls Start and Integrity (a health check). Between these two calls, the number is 1.
     pub progress: u32,
     /// The private data of the element's drivers. Each key is the name of a driver family, which the drivers'
     /// method `family` returns. The drivers of one family share the data under this key. A sensitive value is
@@ -204,7 +207,8 @@ fn is_zero(number: &u32) -> bool {
 pub struct Made {
     /// The digest of the element's package.
     pub package: PackageDigest,
-    /// The process that began to create the element.
+    /// The process that created the instance of the element, or adopted an existing instance. The engine records this
+    /// process before the first call, so the instance may be incomplete.
     pub installed_by: ProcessId,
     /// The process that last gave values to the element.
     pub configured_by: ProcessId,
@@ -213,11 +217,13 @@ pub struct Made {
 /// The instance document of an element.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InstanceRecord {
-    /// The element that the document belongs to.
+    /// The element to which the instance belongs.
     pub element: ElementName,
-    /// The natural id; none until the driver reports it.
+    /// The natural id: the id of the instance outside of windlass, such as the id of a virtual machine in its cloud.
+    /// None if no driver has reported an id, if the instance is gone, or if the id is in `sealed_natural`.
     pub natural: Option<String>,
-    /// The natural id as a secret, if the id contains a secret. Then [`natural`](Self::natural) is none.
+    /// The name under which the store keeps the natural id encrypted. Only a natural id that contains a secret is
+    /// encrypted. The field [`natural`](Self::natural) is then none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed_natural: Option<SecretRef>,
     /// The document; see [`crate::instance`]. A sensitive value is replaced by the marker of a secret.
@@ -227,7 +233,7 @@ pub struct InstanceRecord {
 }
 
 impl InstanceRecord {
-    /// Tells whether the driver of the instance has reported a natural id.
+    /// Tells whether the natural id of the instance is recorded: in [`natural`](Self::natural), or encrypted.
     pub fn has_natural(&self) -> bool {
         self.natural.is_some() || self.sealed_natural.is_some()
     }
@@ -240,8 +246,9 @@ pub struct PackageRecord {
     pub digest: PackageDigest,
     /// The name of the package's descriptor.
     pub name: DescriptorName,
-    /// The bindings of the package's descriptor and the pins of its application. The crate `windlass-driver` writes
-    /// and reads this value. All other crates only store it.
+    /// The bindings of the resource descriptor, which choose the driver for each action. For the package of an
+    /// application, also the pins of the application. Only the crate `windlass-driver` writes and reads this value; all
+    /// other crates only store it.
     pub manifest: Value,
     /// The files of the package, sorted by path.
     pub files: Vec<PackageFile>,

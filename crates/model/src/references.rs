@@ -30,8 +30,8 @@ pub(crate) struct References {
 }
 
 impl References {
-    /// Collects the properties that the template of each property in `elements` reads. `position` returns the
-    /// position of the element that has the given name.
+    /// Finds the properties that each template in `elements` reads. `position` converts the name of an element to its
+    /// position in `elements`.
     pub(crate) fn of(elements: &[Element], position: impl Fn(&ElementName) -> Option<u32>) -> Self {
         let mut references = Self { firsts: Vec::with_capacity(elements.len() + 1), read: Links::default() };
         references.firsts.push(0);
@@ -53,8 +53,7 @@ impl References {
         references
     }
 
-    /// Returns the index of a property in the list of all properties. In this list, the elements keep their
-    /// order, and so do the properties of each element.
+    /// Returns the number of a property. The numbers count all properties of the topology, element by element, from 0.
     pub(crate) fn number(&self, key: Key) -> u32 {
         self.firsts[key.element as usize] + key.property
     }
@@ -64,13 +63,14 @@ impl References {
         self.read.nodes()
     }
 
-    /// Returns the properties that the value of a property reads.
+    /// Returns the properties that the template of the property `key` reads, in the order of the template. An entry is
+    /// `None` if the topology does not declare the property.
     pub(crate) fn read_by(&self, key: Key) -> &[Option<Key>] {
         self.read.of(self.number(key))
     }
 }
 
-/// Finds the property with the name `property` in the element at the position `element`.
+/// Returns the key of `property`; `None` if the element at the position `element` does not declare this property.
 pub(crate) fn declared(elements: &[Element], element: u32, property: &PropertyName) -> Option<Key> {
     let place = place_of(&elements[element as usize].properties, property)?;
     Some(Key { element, property: u32::try_from(place).ok()? })

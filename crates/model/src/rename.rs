@@ -25,8 +25,8 @@ use self::serializer::Renamed;
 use crate::record::AssemblyRecord;
 
 impl Renaming {
-    /// Returns a record in which the assembly has the new name. Names inside messages for people stay
-    /// unchanged.
+    /// Returns a copy of `record` in which the new name of the assembly replaces the old name. Names inside messages
+    /// for people stay unchanged.
     ///
     /// # Errors
     /// When the record can't be represented as JSON.
@@ -34,7 +34,7 @@ impl Renaming {
         serde_json::from_str(&self.json(record)?)
     }
 
-    /// Returns the JSON of a record in which the assembly has the new name.
+    /// Serializes `record` as JSON, with the new name of the assembly in place of the old name.
     ///
     /// # Errors
     /// When the record can't be represented as JSON.

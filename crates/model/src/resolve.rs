@@ -1,10 +1,9 @@
-//! Computation of the values of properties. For a value that is not known yet, the result lists the outputs
-//! that it awaits.
+//! Computation of the values of properties.
 //!
-//! Values from descriptors and parameters are known at once. An output is known when its driver has published
-//! it. So the result is either [`Answer::Known`], or [`Answer::Waiting`] with a list of the missing outputs.
-//! A value computed from a sensitive value is sensitive. A chain of references `${…}` is followed without
-//! recursion, so it can have any length.
+//! Values from descriptors and parameters are known at once. An output is known when its driver has published it, and
+//! an instance id is known when windlass has assigned it. So the result is either [`Answer::Known`], or
+//! [`Answer::Waiting`] with a list of the missing outputs and instance ids. A value computed from a sensitive value is
+//! sensitive. A chain of references `${…}` is followed without recursion, so it can have any length.
 
 mod answer;
 mod error;
@@ -42,7 +41,8 @@ pub struct Resolver<'a> {
 type Read<'r> = std::slice::Iter<'r, Option<Key>>;
 
 impl<'a> Resolver<'a> {
-    /// Creates a resolver for a caller that reads few properties.
+    /// Creates a resolver. The cache of the resolver grows with each property that the resolver evaluates. A caller
+    /// that reads most properties of the topology uses [`of_all`](Self::of_all).
     pub fn new(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
         Self { topology, lookup, known: Known::few(), visits: Visits::default(), awaited: Cell::new(0) }
     }
@@ -103,9 +103,9 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Resolves a template that need not belong to a property of this topology. Example: a template of a
-    /// pair, which is a relationship between two nodes. The references of the template name elements of this
-    /// topology.
+    /// Resolves a template that need not belong to a property of this topology. Example: the template of a
+    /// relationship's property, after [`Template::bind_ends`]. All references `${…}` in the template must read elements
+    /// of this topology.
     ///
     /// # Errors
     ///
@@ -192,8 +192,13 @@ impl<'a> Resolver<'a> {
         (!property.read_only || !published()).then_some(template)
     }
 
-    /// Returns the answer for a property without a template: the published output, null, or an error. The
-    /// result is `None` as long as the element's driver may still publish an output.
+    /// Returns the answer for a property whose value does not come from a template. `property` is `None` if the element
+    /// does not declare the property.
+    ///
+    /// If the element is not a resource, the answer is null. The answer for a resource depends on its driver:
+    /// - The driver has published an output: the answer is this output.
+    /// - The driver may still publish an output: the method returns `None`.
+    /// - The driver will publish no output: the answer is null if users can set the property, and otherwise an error.
     fn published(
         &self,
         place: usize,
@@ -250,9 +255,9 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Joins the answers for the values of a list or map. If outputs or ids are missing, the result lists all
-    /// of them. Otherwise, the result is the list or map that `collect` returns, and is sensitive if one of
-    /// its values is sensitive.
+    /// Joins the answers for the values of a list or map. If outputs or instance ids are missing, the result lists all
+    /// of them. Otherwise, the result is the list or map that `collect` returns, and is sensitive if one of its values
+    /// is sensitive.
     fn gather(
         &self,
         answers: Vec<Answer>,

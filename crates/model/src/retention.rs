@@ -27,7 +27,7 @@ impl Default for Retention {
 
 const DAY: u64 = 24 * 60 * 60;
 
-/// A duration in the notation of users: `90d`, `12h`, `30m`, `10s`.
+/// A duration. Users write it as a number with a unit: `90d`, `12h`, `30m`, `10s`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Age(pub Duration);
 

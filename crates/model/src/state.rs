@@ -106,14 +106,14 @@ impl FromStr for State {
     }
 }
 
-/// The order of two events: the creation of a relationship, and the moment when one end of the relationship
-/// (the source or the target) reaches a state. The relationship declares this state for each end.
+/// The order of two events: windlass creates a relationship, and the source or the target of this relationship reaches
+/// a state. A relationship declares a state and a modifier for its source, and a state and a modifier for its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Modifier {
-    /// The relationship is created before its end (source or target) reaches the declared state.
+    /// windlass creates the relationship first. Then the source (or target) reaches its declared state.
     Pre,
-    /// The relationship is created after its end (source or target) has reached the declared state.
+    /// The source (or target) reaches its declared state first. Then windlass creates the relationship.
     Post,
 }
 
@@ -160,8 +160,8 @@ pub enum Transition {
     Uninstall,
     /// The transition Created → Absent.
     Delete,
-    /// The transition Absent → Active: takes over an existing instance. Adopt replaces the transitions from
-    /// Create to Integrity.
+    /// The transition Absent → Active: takes over an existing instance. Adopt replaces Create, Install, Configure,
+    /// Start and Integrity.
     Adopt,
 }
 

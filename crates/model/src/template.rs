@@ -56,7 +56,7 @@ pub enum Part {
         /// instance ([`InstanceField`]).
         property: PropertyName,
     },
-    /// A sensitive literal, stored sealed.
+    /// A reference to a sensitive literal. The store keeps the literal encrypted.
     Secret(SecretRef),
 }
 
@@ -68,7 +68,8 @@ pub enum InstanceField {
     Name,
     /// The instance id.
     Id,
-    /// The element's number in its group, from 1, or the element's key. Outside of groups, the value is 1.
+    /// The element's number in its group, from 1. If the nodes of the group have keys, the value is the element's key.
+    /// Outside of groups, the value is 1.
     Index,
 }
 
@@ -135,7 +136,7 @@ impl Template {
         }
     }
 
-    /// Creates a template with the value of one property.
+    /// Creates a template that consists of a single reference, such as `${shop__lb.address}`.
     pub fn property(element: ElementName, property: PropertyName) -> Self {
         Self::Text(vec![Part::Property { element, property }])
     }
@@ -163,7 +164,8 @@ impl Template {
         }
     }
 
-    /// Returns a copy in which the results of `bind` replace the parts that read an end of a relationship.
+    /// Returns a copy in which the result of `bind` replaces each reference to an end of a relationship, such as
+    /// `${source.port}`.
     pub fn bind_ends(&self, bind: &dyn Fn(End, &PropertyName) -> Part) -> Self {
         match self {
             Self::Null => Self::Null,

@@ -141,7 +141,9 @@ pub struct VersionRange {
 enum Rule {
     /// A plain version, which matches only equal versions.
     Exact(Version),
-    /// Comparators. `semver` is `None` if a comparator has more than three numbers.
+    /// One or more comparators, such as `>=1.2, <2`. The field `semver` decides about versions of up to three numbers.
+    /// This field is `None` if the crate `semver` cannot parse the comparators, for example because one of them has
+    /// four numbers. In all other cases, `bounds` decides. `bounds` contains one interval for each comparator.
     Comparators { semver: Option<semver::VersionReq>, bounds: Vec<Bounds> },
 }
 
@@ -227,7 +229,8 @@ fn parts(text: &str) -> Result<(Vec<u64>, bool), String> {
     Ok((found, wild))
 }
 
-/// Returns the first version above all versions that begin with `parts[..=at]`.
+/// Returns the lowest version above all versions that begin with `parts[..=at]`. For the numbers 1.2.3 and `at` = 1,
+/// the result is 1.3. Fails if the number at the index `at` is the maximum of `u64`.
 fn raised(parts: &[u64], at: usize) -> Result<Vec<u64>, String> {
     let mut raised = parts[..=at].to_vec();
     raised[at] = raised[at].checked_add(1).ok_or_else(|| format!("`{}` is too large", parts[at]))?;

@@ -22,8 +22,8 @@ pub enum Work {
         from: State,
         /// The state of the resource after the step.
         to: State,
-        /// The transitions for which the driver is called, in lifecycle order. The set is empty if the
-        /// resource declares none of them.
+        /// The transitions for which the engine calls the driver, in lifecycle order. The set is empty if the resource
+        /// declares no transition for this change of state.
         calls: Transitions,
         /// The version of the assembly from which the calls take the package and the values of the resource.
         #[serde(default)]
@@ -31,7 +31,8 @@ pub enum Work {
     },
     /// Creates a relationship, removes it, or undoes its operations; see [`Direction`].
     Relate(Box<Relate>),
-    /// Makes one resource use the package of the desired version from now on. No driver is called.
+    /// Records that one resource uses a new package from now on: the package in the desired version of the assembly. No
+    /// driver is called.
     Package {
         /// The name of the resource.
         element: ElementName,
@@ -71,15 +72,15 @@ impl fmt::Display for Batch {
     }
 }
 
-/// A change of the pairs between one target and several sources of a relationship. A pair is the relationship
-/// between one source node and one target node.
+/// A change of a relationship. The step changes only the pairs between one target and several sources. A pair is the
+/// relationship between one source node and one target node.
 ///
-/// A plan contains the names of the ends, but no list of the N × M pairs. The engine computes the pairs when
-/// it executes the step.
+/// A plan contains the names of the target and of the sources, but no list of the pairs. The engine computes the pairs
+/// when it executes the step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relate {
-    /// The kind of the change: the step creates the pairs, removes the pairs, or undoes operations of the
-    /// pairs.
+    /// The direction of the change: the step creates the pairs, removes the pairs, or undoes operations of an
+    /// incomplete creation.
     pub direction: Direction,
     /// The assembly element that declares the relationship.
     pub assembly: ElementName,
@@ -90,7 +91,7 @@ pub struct Relate {
     pub target: ElementName,
     /// The sources of the pairs. A name of a group stands for all nodes of the group.
     pub sources: Vec<ElementName>,
-    /// The number of pairs of a source node and `target` that the step changes.
+    /// The number of pairs that the step changes. Each of these pairs consists of one source node and `target`.
     pub pairs: u64,
     /// The operations that are called for each pair, in order.
     pub operations: Vec<OperationCall>,
@@ -133,7 +134,8 @@ impl Work {
         }
     }
 
-    /// Returns the version of the assembly whose values and packages the work uses.
+    /// Returns the version of the assembly (installed or desired) that provides the values and the packages for the
+    /// work.
     pub fn side(&self) -> Side {
         match self {
             Self::Transition { side, .. } => *side,
@@ -143,7 +145,8 @@ impl Work {
         }
     }
 
-    /// Returns the work without its element, such as `Start, Integrity`.
+    /// Returns the work as text for display, without the name of the element. Example: `Start, Integrity` for a step
+    /// with these two transitions.
     pub fn verb(&self) -> String {
         match self {
             Self::Transition { calls, to, .. } if calls.is_empty() => format!("({to})"),
@@ -226,13 +229,15 @@ pub enum Reason {
         /// The place where `property` is declared; none if this place is not known.
         origin: Option<Origin>,
     },
-    /// A relationship demands a state of one of its ends.
+    /// A rule of a relationship orders the two steps. Example: the source must be Active before windlass creates the
+    /// relationship.
     Relationship {
         /// The name of the relationship.
         relationship: RelationshipName,
-        /// The demand, for example `source A must be Active (post)`.
+        /// The rule as text for display, for example `source web__1 must be Active`.
         rule: String,
-        /// The place where the relationship is declared.
+        /// The place where the relationship is declared. If a property of the relationship causes the wait, the place
+        /// where this property is declared. None if the place is not known.
         origin: Option<Origin>,
     },
     /// All parts complete a phase before any part enters the next one.
@@ -242,15 +247,17 @@ pub enum Reason {
     },
     /// A batch begins after the nodes of the previous batch are Active. The value is the previous batch.
     Batch(Batch),
-    /// The waiting element is inside another element.
+    /// One of the two steps is a barrier for an assembly or a group. The other step belongs to an element inside this
+    /// assembly or group.
     Nesting {
-        /// The name of the outer element.
+        /// The name of the assembly or the group.
         element: ElementName,
     },
 }
 
 impl Reason {
-    /// Returns the place in a descriptor that causes the wait; none if the wait has another cause.
+    /// Returns the place of the declaration that causes the wait: a property or a relationship. The result is `None` if
+    /// the wait has another cause, or if the place is not known.
     pub fn origin(&self) -> Option<&Origin> {
         match self {
             Self::Property { origin, .. } | Self::Relationship { origin, .. } => origin.as_ref(),

@@ -21,10 +21,13 @@ pub struct Difference {
     pub path: Vec<String>,
 }
 
-/// Returns the differences of two documents, in the order of the documents.
+/// Returns the differences of two documents.
 ///
-/// Two lists are compared entry by entry. If all their entries have a field `name`, entries with the same
-/// name are compared. If not, entries at the same position are compared.
+/// Two lists are compared entry by entry. If every entry of both lists has a text in its field `name`, entries with the
+/// same name are compared. Otherwise, or if one of the lists is empty, entries at the same position are compared.
+///
+/// The differences in two maps are sorted by key. In two lists, the differences at the entries of `a` come first, in
+/// the order of `a`. The differences at entries that only `b` contains follow.
 ///
 /// ```
 /// use windlass_source::Source;

@@ -59,8 +59,8 @@ impl From<Unresolved> for SpiffError {
     }
 }
 
-/// Parts of a result that the engine keeps on request. By default, the engine removes them, or reports them
-/// as an error.
+/// Parts that the engine keeps in a result if their field is `true`. By default, all fields are `false`: the engine
+/// removes these parts, or reports them as an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Preserve {
     /// Whether expressions without a value stay in the result. By default, they are an error.
@@ -194,7 +194,8 @@ impl Engine {
         self
     }
 
-    /// Sets the parts of a result that the engine keeps on request.
+    /// Sets which parts the engine keeps in a result, such as temporary nodes. By default, the engine keeps none of the
+    /// parts that [`Preserve`] lists.
     pub fn with_preserved(mut self, preserve: Preserve) -> Self {
         self.preserve = preserve;
         self
@@ -360,8 +361,8 @@ impl Session {
         self.apply(template, &prepared)
     }
 
-    /// Processes a document with stubs. The stubs themselves are not processed first. The result keeps
-    /// temporary nodes and escapes.
+    /// Processes a document with stubs. The stubs supply values as they are: the method does not process the stubs
+    /// themselves. The result keeps temporary nodes and escapes.
     ///
     /// # Errors
     /// When the document has nodes without a value, or a limit is exceeded.

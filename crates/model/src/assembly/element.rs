@@ -1,4 +1,4 @@
-//! The elements of an assembly.
+//! The elements of a topology: assemblies, groups, resources and references.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,8 +21,8 @@ use crate::state::{Transition, Transitions, WordError};
 pub enum ElementKind {
     /// An assembly: the root, or a nested assembly. Its state is the lowest state of its children.
     Assembly,
-    /// All nodes of one component: of a cluster, or of a component with a quantity above one. The state of a group
-    /// is the lowest state of its nodes.
+    /// All nodes of one component. The descriptor declares a `cluster` for the component, or a `quantity` other than
+    /// the number 1. The state of a group is the lowest state of its nodes.
     Group,
     /// A part that a driver manages.
     Resource,
@@ -37,7 +37,8 @@ pub enum ElementKind {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Referent {
-    /// An entry of the list `existing` of the project. The text is the name of the entry.
+    /// An instance that the project file `windlass.yaml` lists under `existing`. The text is the `name` of the instance
+    /// in this list.
     Listed(String),
     /// Another assembly of the store.
     Assembly(AssemblyName),
@@ -109,7 +110,7 @@ pub struct Element {
     pub descriptor: DescriptorName,
     /// The properties of the element, in the order of declaration.
     pub properties: IndexMap<PropertyName, Property>,
-    /// The transitions that the resource declares, in lifecycle order.
+    /// The transitions that the resource declares, in lifecycle order. Empty for an element that is not a resource.
     pub transitions: Transitions,
     /// The operations that can be called on the element, each with the resource that executes the operation.
     pub operations: IndexMap<OperationName, Operation>,
@@ -127,7 +128,9 @@ pub struct Element {
     /// it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub protected: bool,
-    /// The declared reaction to a change of the package; see [`Element::package_change`].
+    /// The reaction to a change of the package, as the resource descriptor declares it by `on-package-change`. None if
+    /// the descriptor does not declare a reaction, or if the element is not a resource. For the default, see
+    /// [`package_change`](Self::package_change).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_package_change: Option<OnPackageChange>,
     /// The declared rules for changes of a group's nodes; none for other elements.
@@ -138,9 +141,9 @@ pub struct Element {
 }
 
 impl Element {
-    /// Returns the reaction to a package that changed while the version of the resource stayed the same. If
-    /// the resource declares no reaction, the result is `Reconfigure` for a resource that declares this
-    /// transition, and `Keep` for others.
+    /// Returns how the instance of a resource reacts if its package changes, but the version of the resource stays the
+    /// same. The default depends on the resource: `Reconfigure` if the resource declares the transition Reconfigure,
+    /// and `Keep` if not.
     pub fn package_change(&self) -> OnPackageChange {
         self.on_package_change.unwrap_or(if self.declares(Transition::Reconfigure) {
             OnPackageChange::Reconfigure
@@ -149,13 +152,13 @@ impl Element {
         })
     }
 
-    /// Tells whether the resource declares `transition`.
+    /// Tells whether the element is a resource that declares `transition`.
     pub fn declares(&self, transition: Transition) -> bool {
         self.transitions.contains(transition)
     }
 
-    /// Tells whether the lifecycle of the resource includes the state `Created`. The lifecycle includes this
-    /// state if the resource declares Create or Delete.
+    /// Tells whether the element is a resource whose lifecycle includes the state `Created`. The lifecycle includes
+    /// this state if the resource declares the transition Create or Delete.
     pub fn has_created(&self) -> bool {
         self.transitions.has_created()
     }
@@ -167,7 +170,7 @@ impl Element {
 pub struct Operation {
     /// The resource that executes the operation.
     pub element: ElementName,
-    /// The name of the operation on this resource.
+    /// The name that `element` gives to the operation. An assembly may offer the operation under another name.
     pub operation: OperationName,
 }
 

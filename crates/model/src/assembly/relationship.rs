@@ -24,11 +24,13 @@ pub struct Relationship {
     /// The elements at the target end, which the descriptor lists as `target-requirements`: resources, groups or
     /// assemblies.
     pub targets: Vec<Endpoint>,
-    /// The minimum state of the source.
+    /// The state to which `source_modifier` refers. Example: `Active` with `Post` means that windlass creates the
+    /// relationship after the source is Active.
     pub source_state: State,
     /// Whether the relationship is created before or after the source reaches `source_state`.
     pub source_modifier: Modifier,
-    /// The minimum state of the target.
+    /// The state to which `target_modifier` refers. Example: `Active` with `Pre` means that windlass creates the
+    /// relationship before the target is Active.
     pub target_state: State,
     /// Whether the relationship is created before or after the target reaches `target_state`.
     pub target_modifier: Modifier,
@@ -76,22 +78,22 @@ impl Relationship {
         }
     }
 
-    /// Tells whether the relationship is one that `depends-on` declares. Other relationships can't demand the
-    /// state Created.
+    /// Tells whether the key `depends-on` of a component declares the relationship. Only such a relationship has the
+    /// `target_state` Created. In the section `relationships` of a descriptor, this state is invalid.
     pub fn is_dependency(&self) -> bool {
         self.target_state == State::Created
     }
 
     /// Returns the operations of `cease` that undo the operation `create[at]`.
     ///
-    /// The rules apply separately to the operations on the source and to the operations on the target. In the rules,
-    /// both lists contain only the operations on this end:
+    /// The method treats the source and the target separately. For each of these ends, the method compares two lists:
+    /// the operations of `create` on this end, and the operations of `cease` on this end.
     ///
-    /// * If both lists are equally long, the first operation of `cease` undoes the first operation of `create`, the
-    ///   second one undoes the second one, and so on.
-    /// * If both lists have entries, but different lengths, all operations of `cease` together undo the first
-    ///   operation of `create`. For the later operations of `create`, the method returns nothing on this end.
-    /// * If only `cease` has entries, its operations undo `create[0]`, which is an operation on the other end.
+    /// * If the two lists have the same length, each operation of the `cease` list undoes the operation at the same
+    ///   position of the `create` list.
+    /// * If both lists contain operations, but their lengths differ, all operations of the `cease` list undo the first
+    ///   operation of the `create` list. Nothing undoes the later operations of the `create` list.
+    /// * If only the `cease` list contains operations, they undo `create[0]`, which is an operation on the other end.
     pub fn undo_of(&self, at: usize) -> Vec<OperationCall> {
         let of_end = |list: &[OperationCall], end: End| -> Vec<usize> {
             list.iter().enumerate().filter(|(_, call)| call.end == end).map(|(at, _)| at).collect()
@@ -115,7 +117,8 @@ impl Relationship {
 pub struct Endpoint {
     /// The name of the element at this end.
     pub element: ElementName,
-    /// The name of the element's capability or requirement; none if the descriptor names only the element.
+    /// The name of a connection point of the element: a capability of the source, or a requirement of the target.
+    /// Example: `Http` in `web.Http`. None if the descriptor names only the element, as in `web`.
     pub capability: Option<String>,
 }
 

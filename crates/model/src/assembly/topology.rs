@@ -135,7 +135,8 @@ impl From<Topology> for TopologyData {
 }
 
 impl Topology {
-    /// Creates a topology. The root is the first element, and parents come before their children.
+    /// Creates a topology without policies. The caller passes the root as the first element, and each other element
+    /// after its parent.
     pub fn new(name: AssemblyName, elements: Vec<Element>, relationships: Vec<Relationship>) -> Self {
         Self::of(TopologyData {
             version: VERSION,
@@ -164,8 +165,10 @@ impl Topology {
         }
     }
 
-    /// Returns the value of `${instance.name}` of an element: its full name, with the name that the assembly
-    /// had when the topology was composed. So a rename alone changes no values of instances.
+    /// Returns the value of `${instance.name}` for an element: the full name of the element, such as `shop__web`.
+    ///
+    /// If the assembly `shop` is renamed to `store`, the element gets the name `store__web`, but the value remains
+    /// `shop__web`. The value changes only when a new topology is composed from the descriptors.
     pub fn instance_name(&self, element: &ElementName) -> ElementName {
         let made_as = self.data.made_as.as_ref().and_then(|name| name.parse().ok());
         match made_as.filter(|_| element.assembly() == self.data.name) {
@@ -250,7 +253,7 @@ impl Topology {
         &self.data.relationships
     }
 
-    /// Returns all policies. An assembly declares policies for its parts, and a resource for itself.
+    /// Returns all policies: those of the assembly, of its nested assemblies, and of its resources.
     pub fn policies(&self) -> &[Policy] {
         &self.data.policies
     }
@@ -260,7 +263,8 @@ impl Topology {
         self.relationships.get(assembly)?.get(name).map(|at| &self.data.relationships[*at])
     }
 
-    /// Returns the root element.
+    /// Returns the element that stands for the whole assembly. This element contains all other elements. None if the
+    /// topology has no elements.
     pub fn root(&self) -> Option<&Element> {
         self.data.elements.first()
     }
@@ -291,7 +295,7 @@ impl Topology {
         places.iter().map(|at| *at as usize)
     }
 
-    /// Returns the other assemblies to which this assembly refers by references.
+    /// Returns the names of the other assemblies to which elements of the kind [`ElementKind::Reference`] resolve.
     pub fn referenced(&self) -> BTreeSet<AssemblyName> {
         let referents = self.elements().iter().filter_map(|element| element.referent.as_ref());
         let assembly = |referent: &Referent| match referent {

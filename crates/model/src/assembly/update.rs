@@ -32,7 +32,7 @@ pub struct Update {
 
 /// The time between two batches, in milliseconds: from 1 ms to a week.
 ///
-/// Its text is a duration such as `10s` or `1m30s`.
+/// The text in a descriptor is a duration such as `10s` or `1m30s`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Pause(u32);
@@ -41,7 +41,7 @@ pub struct Pause(u32);
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is no pause: a duration up to a week, such as `10s` or `1m30s`")]
 pub struct PauseError(
-    /// The text as given.
+    /// The invalid text.
     pub String,
 );
 
@@ -150,7 +150,7 @@ pub enum MaxUnavailable {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is no number of nodes: a number from 1, a percentage from `1%` to `100%`, or `all`")]
 pub struct MaxUnavailableError(
-    /// The text as given.
+    /// The invalid text.
     pub String,
 );
 
@@ -210,9 +210,11 @@ impl From<MaxUnavailable> for String {
     }
 }
 
-/// The number of additional nodes that a group has while its nodes change (*surge*).
+/// The number of nodes that windlass adds to a group while the nodes of the group change: the key `max-surge` of a
+/// descriptor.
 ///
-/// Its text is a number from 0 to 10000, or a percentage of the group's nodes from `0%` to `100%`.
+/// The text in a descriptor is a number of nodes from 0 to 10000, or a percentage of the group's nodes from `0%` to
+/// `100%`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum MaxSurge {
@@ -228,7 +230,7 @@ pub enum MaxSurge {
     "`{0}` is no number of additional nodes: a number from 0 to 10000, or a percentage from `0%` to `100%`"
 )]
 pub struct MaxSurgeError(
-    /// The text as given.
+    /// The invalid text.
     pub String,
 );
 

@@ -39,15 +39,16 @@ pub enum ValueType {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Record(pub IndexMap<Name, ValueType>);
 
-/// The values that a command takes and returns.
+/// The names and types of the values that a command takes and returns.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Signature {
-    /// The arguments of the command.
+    /// The name and the type of each argument.
     pub arguments: Record,
-    /// The values of an intermediate result; none if the command declares no intermediate results.
+    /// The name and the type of each value in an intermediate result. A command may report intermediate results while
+    /// it runs. None if the command declares no intermediate results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Record>,
-    /// The values of the final result.
+    /// The name and the type of each value in the final result, which ends the command.
     pub results: Record,
 }
 
@@ -118,8 +119,9 @@ impl ValueType {
     /// The names of the types without parameters. A type with parameters is, for example, `list<T>`.
     pub const WORDS: [&str; 7] = ["string", "int", "double", "bool", "object", "bytes", "unit"];
 
-    /// Returns the type `map<string, string>`, which some built-in pins have. Example: the pin
-    /// `factory.instances` of a factory maps natural ids to the names of applications.
+    /// Returns the type `map<string, string>`, which some built-in pins have. For example, the pin `factory.instances`
+    /// of a factory has this type. A key is the natural id of an instance (its id outside of windlass, such as
+    /// `i-123`). The value is the name of the application that manages the instance.
     pub fn map_of_strings() -> Self {
         Self::Map(Box::new(Self::String), Box::new(Self::String))
     }

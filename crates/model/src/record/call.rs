@@ -41,7 +41,7 @@ pub struct CallRecord {
     pub pair: Option<PairKey>,
     /// The action that the call performs.
     pub action: Action,
-    /// The version of the assembly that provides the values and the package of the call.
+    /// The version of the assembly from which the call takes its values and its package.
     #[serde(default)]
     pub side: Side,
     /// The kind of the driver.
@@ -69,12 +69,14 @@ pub struct CallRecord {
 pub enum Advance {
     /// The element reaches this state.
     State(State),
-    /// This many calls on the way to the next state are complete, and more calls follow.
+    /// Some calls on the way to the next state are complete, and more calls follow. The number counts the completed
+    /// calls.
     Progress(u32),
-    /// This number of operations on a relationship between two nodes is complete, and more operations follow. The
-    /// progress is recorded in a [`PairRecord`](crate::record::PairRecord).
+    /// Some of the operations that create or cease the pair are complete, and more operations follow. The number counts
+    /// the completed operations. The engine writes the number into
+    /// [`PairRecord::progress`](crate::record::PairRecord::progress).
     PairProgress(u32),
-    /// The pair is created (true) or ceased (false).
+    /// The pair now exists (`true`), or no longer exists (`false`).
     Pair(bool),
     /// An incomplete creation of a relationship between two nodes is being undone. One more of the operations that
     /// undo the creation is complete (see [`Begun::undo`](crate::record::Begun::undo)).
@@ -106,7 +108,7 @@ pub enum CallState {
     AssumedNotDone,
 }
 
-/// A person's statement about an undecided call.
+/// The answer of a person about an *undecided* call: a call whose outcome windlass cannot find out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Assumption {
@@ -131,15 +133,15 @@ impl CallState {
 pub struct JobRecord {
     /// The id of the job on the runtime.
     pub id: String,
-    /// The calls that the job serves.
+    /// The calls for which a driver runs the job.
     pub calls: Vec<CallId>,
-    /// The name of the job within its call.
+    /// The name that the driver gives to the job. Within one attempt of a call, each job has a different name.
     pub name: String,
     /// The command line of the job for display, without the values of properties.
     pub command: String,
-    /// The runtime that executes the job.
+    /// The kind of the runtime that executes the job, such as `process`.
     pub runtime: String,
-    /// The location in which the job runs.
+    /// The name of the location at which the job runs. `windlass.yaml` declares the locations.
     pub location: String,
     /// The time at which the job was submitted to the runtime.
     pub submitted: Timestamp,

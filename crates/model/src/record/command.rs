@@ -12,11 +12,11 @@ use crate::name::{CommandName, ElementName};
 /// The key that marks an intermediate result.
 const INTERMEDIATE: &str = "$intermediate";
 
-/// A call of a command by a person.
+/// The record of a command that a person called.
 ///
-/// The results of the command may arrive after the process of the call has ended. The record is a document of
-/// the assembly. Until the command has ended, the document also contains the arguments of the command,
-/// sealed.
+/// A process calls the command. Results of the command may arrive after this process has ended. The store keeps the
+/// record as a document of the assembly. The arguments of the command are not in this document. The store keeps the
+/// arguments as an encrypted secret until the command ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandRecord {
     /// The id of the command, by which scripts report results.
@@ -41,7 +41,7 @@ pub struct CommandRecord {
 }
 
 impl CommandRecord {
-    /// Ends the command.
+    /// Records that the command has ended at the time `now`. `state` is the final state of the command.
     pub fn end(&mut self, state: CommandState, now: Timestamp) {
         (self.state, self.ended) = (state, Some(now));
     }
@@ -62,7 +62,8 @@ impl CommandRecord {
         }
     }
 
-    /// Ends the command because its deadline for results has passed. Returns the entry for the activity log.
+    /// Records that the command has ended without a final result, because its deadline for results has passed. Returns
+    /// the entry for the activity log.
     pub fn expire(&mut self, now: Timestamp) -> LogEntry {
         let message = format!("command `{}` ({}): no final result arrived in time", self.command, self.id);
         let mut entry = LogEntry::new(Severity::Warning, message);
@@ -97,7 +98,6 @@ impl CommandRecord {
         log
     }
 
-    /// Returns the entry of the activity log for a result.
     fn entry(&self, result: &Value) -> LogEntry {
         let text = |(name, value): (&String, &Value)| match value.as_str() {
             Some(text) => format!("{name}: {text}"),

@@ -21,7 +21,7 @@ pub struct EventRecord {
     pub draft: EventDraft,
 }
 
-/// An event without a number.
+/// An event without its number. The store assigns the number when it writes the event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventDraft {
     /// The time of the event.
@@ -66,7 +66,7 @@ pub enum Event {
     },
     /// The assembly was imported from a file that another store exported.
     Imported {
-        /// The id of the export; none if the file has no id.
+        /// The id of the export that wrote the file; none if the file contains no id.
         transfer: Option<TransferId>,
         /// The file, as the user named it.
         file: String,
@@ -130,7 +130,8 @@ pub enum Event {
         severity: Severity,
         /// The text of the message.
         message: String,
-        /// JSON data that belongs to the message. Events of older versions have none.
+        /// JSON data that belongs to the message, for programs. None if the message has no data, or if an older
+        /// windlass stored the event.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data: Option<Value>,
     },
@@ -152,7 +153,7 @@ impl Event {
     }
 }
 
-/// The severity of a log entry.
+/// The severity of a message or an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
@@ -163,9 +164,9 @@ pub enum Severity {
     /// Information about normal operation.
     #[default]
     Info,
-    /// A possible problem of an element.
+    /// A possible problem, or work that was refused, skipped or cancelled.
     Warning,
-    /// A problem of an element.
+    /// A problem, such as a failed step.
     Error,
 }
 

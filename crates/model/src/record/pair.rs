@@ -43,15 +43,16 @@ pub struct PairRecord {
     /// these operations are undone in reverse order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub begun: Vec<Begun>,
-    /// Whether the last called operation failed or was interrupted, but may have had effects.
+    /// Whether the last called operation of the pair failed or was interrupted, and may have had effects.
     ///
-    /// If the pair is not created yet, the last called operation is the last entry of `begun`. If the pair is
-    /// created, the last called operation is one of the operations that cease the pair. The field `progress`
-    /// contains the number of completed operations before the last called operation.
+    /// While windlass creates the pair, this operation is the last entry of `begun`. While windlass removes the pair,
+    /// this operation belongs to the removal. In both cases, `progress` is the number of operations that were completed
+    /// before this operation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
-    /// The operations that cease the pair. The version of the assembly for which the pair was created
-    /// declares these operations. None if the pair is not created, or if the operations were not recorded.
+    /// The operations that remove the pair, in call order. windlass records them when it creates the pair, so a later
+    /// version of the assembly does not change them. None if the pair is not created, or if the operations were not
+    /// recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cease: Option<Vec<OperationCall>>,
     /// The time of the last change of this record.
@@ -63,7 +64,7 @@ pub struct PairRecord {
 }
 
 impl PairRecord {
-    /// Creates the record of a pair without any called operation.
+    /// Creates the record of a pair before the first operation of the pair is called.
     pub fn new(key: PairKey, since: Timestamp) -> Self {
         let (begun, in_doubt) = (Vec::new(), false);
         Self { key, created: false, progress: 0, begun, in_doubt, cease: None, since, given: None }
@@ -104,7 +105,7 @@ pub struct Begun {
 pub enum Given {
     /// A value that is not sensitive.
     Plain(Value),
-    /// A sensitive value, sealed as JSON under this name.
+    /// The reference to a sensitive value. The store keeps the value encrypted, as JSON text.
     Secret(SecretRef),
 }
 

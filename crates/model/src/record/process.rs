@@ -14,11 +14,13 @@ use crate::id::{CallId, ProcessId, RequestId, StepId};
 use crate::name::{AssemblyName, CommandName, ElementName};
 use crate::state::State;
 
-/// A request of a person or a policy to change an assembly.
+/// A change that a person or a policy wants to make to an assembly, such as `Up` or `ScaleOut`.
 ///
-/// The command line creates an intent, requests and saved plans store it, the engine executes it, and views
-/// show it. Large or secret inputs, such as the desired topology, are passed beside the intent. The enum is
-/// exhaustive, so code with a new intent compiles only if the engine handles the intent.
+/// The command line or a policy creates an intent, the engine executes it, and views show it. Queued requests, saved
+/// plans and process records contain the intent.
+///
+/// An intent contains no large or secret inputs. The engine receives such inputs separately, for example the desired
+/// topology. The enum is exhaustive, so an engine that does not handle a new intent does not compile.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Intent {
@@ -32,11 +34,12 @@ pub enum Intent {
     /// Moves all parts to this state. Parts in a lower state are moved up, and parts in a higher state are
     /// moved down.
     SetState(State),
-    /// Adds nodes to a cluster. The number of added nodes is the increment of the cluster.
+    /// Adds nodes to a cluster. The descriptor declares their number as `scaling-increment`; the default is 1.
     ScaleOut(ElementName),
-    /// Removes nodes from a cluster. The number of removed nodes is the increment of the cluster.
+    /// Removes nodes from a cluster. The descriptor declares their number as `scaling-increment`; the default is 1.
     ScaleIn(ElementName),
-    /// Gives a cluster a number of nodes, within the minimum and the maximum of the cluster.
+    /// Sets the number of nodes of a cluster. The intent fails if the cluster would grow above its maximum or shrink
+    /// below its minimum.
     ScaleTo {
         /// The name of the cluster.
         cluster: ElementName,
@@ -48,8 +51,8 @@ pub enum Intent {
     Heal(ElementName),
     /// Creates the assembly from existing instances.
     Adopt,
-    /// Restores the version that was current after a process. `None` restores the version before the last
-    /// change.
+    /// Restores an earlier version of the assembly. `Some(process)` restores the newest version that this process or an
+    /// earlier process wrote. `None` restores the newest earlier version that differs from the current one.
     #[serde(with = "previous")]
     Rollback(Option<ProcessId>),
     /// Calls a command of a part.
@@ -61,11 +64,11 @@ pub enum Intent {
     },
 }
 
-/// The classification of intents. Each match is exhaustive, so that a new intent is classified here and
-/// nowhere else.
+/// The classification of intents. Each `match` lists all intents, so a new intent compiles only if each method
+/// classifies it.
 impl Intent {
-    /// Tells whether the intent can change the desired topology, or the states of all parts. The other
-    /// intents restart, repair or call parts, and leave the desired topology unchanged.
+    /// Tells whether the intent can change the desired topology of the assembly, or the desired state of its parts. The
+    /// result is false for [`Heal`](Self::Heal), which repairs existing parts, and for [`Call`](Self::Call).
     pub fn concerns_assembly(&self) -> bool {
         match self {
             Self::Up | Self::Down | Self::Retry | Self::Adopt | Self::Rollback(_) => true,
@@ -74,8 +77,8 @@ impl Intent {
         }
     }
 
-    /// Tells whether the intent can remove or re-create parts because the desired topology differs from the
-    /// recorded one. Other assemblies may refer to such a part.
+    /// Tells whether the intent can replace or remove the whole desired topology. Such an intent may remove or
+    /// re-create parts. The engine therefore checks first whether other assemblies refer to this assembly.
     pub fn replaces_assembly(&self) -> bool {
         match self {
             Self::Up | Self::Down | Self::Adopt | Self::Rollback(_) => true,
@@ -95,8 +98,8 @@ impl Intent {
         }
     }
 
-    /// Tells whether a failed batch of nodes can lead to a rollback of the assembly. The rules of the group
-    /// must also demand the rollback ([`OnFailure::Rollback`](crate::assembly::OnFailure::Rollback)).
+    /// Tells whether the assembly may be rolled back after a batch of nodes has failed during this intent. The group of
+    /// the batch must also demand the rollback ([`OnFailure::Rollback`](crate::assembly::OnFailure::Rollback)).
     pub fn rolls_back(&self) -> bool {
         match self {
             Self::Up => true,
@@ -206,20 +209,21 @@ pub struct ProcessRecord {
     pub assembly: AssemblyName,
     /// The intent that the process executes.
     pub intent: Intent,
-    /// The meaning of the intent `Up` for an application; none for other assemblies and other intents.
+    /// Whether the process launches or reconfigures an application. None if the intent is not `Up`, or if the assembly
+    /// is not an application.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<ApplicationIntent>,
     /// The status of the process.
     pub status: ProcessStatus,
-    /// The plan of the process, which only the crate that created it can read.
+    /// The plan of the process, as JSON text.
     pub plan: PlanText,
     /// The interrupted process that this process resumes.
     pub continues: Option<ProcessId>,
-    /// The host and the folder in which windlass executes the process. The jobs of the process can be found
-    /// only from this host and folder.
+    /// The host and the project folder of the windlass program that executes the process, as text. Another program
+    /// finds the jobs of the process only if its host and folder are the same. None in records of an older windlass.
     #[serde(default)]
     pub from: Option<String>,
-    /// The request that the process executes; none if the intent was not queued.
+    /// The queued request that started the process; none if the process was started without the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestId>,
     /// Whether the daemon executes the process. The daemon resumes only such processes after an interruption.
@@ -258,7 +262,7 @@ impl ProcessRecord {
     }
 }
 
-/// The meaning of the intent `Up` for an application.
+/// Whether an `Up` launches or reconfigures an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApplicationIntent {
@@ -268,7 +272,7 @@ pub enum ApplicationIntent {
     Reconfigure,
 }
 
-/// A plan as JSON text, which only the crate that created the plan reads. Copies share the text.
+/// A plan as JSON text. This crate does not interpret the text. Copies share the text.
 #[derive(Debug, Clone)]
 pub struct PlanText(Arc<RawValue>);
 
@@ -339,7 +343,7 @@ impl fmt::Display for ProcessStatus {
     }
 }
 
-/// A step of a process: a node of the process's plan that has work.
+/// The record of a step of a process. A barrier of the plan executes nothing, so a barrier has no record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {
     /// The id of the process that the step belongs to.
@@ -367,7 +371,7 @@ impl StepRecord {
     }
 }
 
-/// The state of a step. `Done` is final, because a retry is a new process with new steps.
+/// The state of a step. A step that is `Done` stays `Done`: a retry executes the work in a new process, as a new step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -403,7 +407,7 @@ pub enum StepEnd {
     Cancelled,
     /// Only a person can tell whether the action was done.
     NeedsDecision {
-        /// The id of the undecided call.
+        /// The id of the call that may or may not have been executed.
         call: CallId,
     },
 }

@@ -15,17 +15,18 @@ pub struct Renaming {
 }
 
 impl Renaming {
-    /// Returns the name of an assembly after the change.
+    /// Returns the new name of an assembly. An assembly with another name than `from` keeps its name.
     pub fn assembly(&self, name: &AssemblyName) -> AssemblyName {
         if *name == self.from { self.to.clone() } else { name.clone() }
     }
 
-    /// Returns the name of an element after the change.
+    /// Returns the new name of an element. The elements of other assemblies keep their names.
     pub fn element(&self, name: &ElementName) -> ElementName {
         if name.assembly() == self.from { name.within(&self.to) } else { name.clone() }
     }
 
-    /// Returns the scope of a document after the change.
+    /// Returns the new scope of a document. The scope of the assembly `from` becomes the scope of the assembly `to`.
+    /// Other scopes stay the same.
     pub fn scope(&self, scope: &DocumentScope) -> DocumentScope {
         match scope {
             DocumentScope::Project => DocumentScope::Project,
@@ -33,8 +34,8 @@ impl Renaming {
         }
     }
 
-    /// Returns the name of a secret after the change. The name of an assembly's secret begins with the name
-    /// of the assembly and a colon.
+    /// Returns the new name of a secret. The name of an assembly's secret begins with the name of the assembly and a
+    /// colon. The secrets of other assemblies keep their names.
     pub fn secret(&self, secret: &SecretRef) -> SecretRef {
         let renamed = self.secret_id(secret.id()).and_then(|id| id.parse().ok());
         renamed.unwrap_or_else(|| secret.clone())

@@ -23,9 +23,9 @@ pub(super) struct Renamed<'r, T: ?Sized> {
 /// The place of a value in its container.
 #[derive(Debug, Clone, Copy)]
 enum Place<'r> {
-    /// The value is the key of a map. The serializer sets the cell to true if the key is [`MARKER`].
+    /// The key of a map. The serializer sets the cell to true if this key is [`MARKER`], and to false otherwise.
     Key(&'r Cell<bool>),
-    /// The value is the id in the marker of a secret.
+    /// The id in the JSON marker of a secret, `{"$secret": ID}`.
     Marker,
     Other,
 }
@@ -48,9 +48,9 @@ struct Renamer<'r, S> {
     place: Place<'r>,
 }
 
-/// Returns the new text of a name that the renaming concerns. `of` is the type of `value`, such as
-/// `ElementName`. The result is `None` if `value` is not a name, or if `value` is the name of a secret of
-/// another assembly.
+/// Returns the text of a name after the renaming. `of` is the name of the type of `value`, such as `ElementName`. The
+/// name of another assembly, or of its element, stays the same. The result is `None` if `value` is not a name, or if
+/// `value` is the name of a secret of another assembly.
 fn other_name<T: Serialize + ?Sized>(renaming: &Renaming, of: &str, value: &T) -> Option<String> {
     let is_name = matches!(of, "AssemblyName" | "ElementName" | "SecretRef");
     let text = is_name.then(|| serde_json::to_value(value).ok())??;

@@ -33,7 +33,7 @@ impl Resolved {
     }
 }
 
-/// An output or id that a value awaits.
+/// An output or an instance id that is not known yet. A value that depends on it is not known either.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Missing {
@@ -50,21 +50,21 @@ pub enum Missing {
     InstanceId(ElementName),
 }
 
-/// A known value, or the outputs and ids that an unknown value awaits.
+/// The result of resolving a property or a template: a value, or the missing outputs and instance ids.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// The value is known.
     Known(Resolved),
-    /// The outputs and ids that the value awaits.
+    /// The value is not known yet, because it depends on these outputs and instance ids.
     Waiting(Awaited),
 }
 
-/// The outputs and ids that a value awaits: at least one, sorted and without duplicates.
+/// The missing outputs and instance ids on which a value depends: at least one, sorted and without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Awaited(Sorted);
 
-/// The content of an [`Awaited`]. Most unknown values await exactly one output or id. This case has a variant of
-/// its own, which needs no allocation. Copies of a longer list share the memory of the list.
+/// The content of an [`Awaited`]. Most unknown values await exactly one output or instance id. This case has a variant
+/// of its own, which needs no allocation. Copies of a longer list share the memory of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Sorted {
     One(Missing),
@@ -72,7 +72,7 @@ enum Sorted {
 }
 
 impl Awaited {
-    /// Returns the missing outputs and ids, sorted.
+    /// Returns the missing outputs and instance ids, sorted.
     pub fn iter(&self) -> std::slice::Iter<'_, Missing> {
         match &self.0 {
             Sorted::One(missing) => std::slice::from_ref(missing).iter(),
@@ -80,7 +80,7 @@ impl Awaited {
         }
     }
 
-    /// Returns the number of missing outputs and ids.
+    /// Returns the number of missing outputs and instance ids.
     #[expect(clippy::len_without_is_empty, reason = "it never is")]
     pub fn len(&self) -> usize {
         self.iter().len()
@@ -115,8 +115,8 @@ impl Awaited {
     }
 }
 
-/// Returns the form of a value inside a text. Text stays as it is, and null becomes an empty text. Numbers,
-/// flags, lists and maps become JSON.
+/// Converts a value to the text that replaces its reference `${…}` inside a longer text. Text stays as it is, and null
+/// becomes an empty text. Numbers, booleans, lists and maps become JSON.
 pub fn text_of(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -35,9 +35,9 @@ pub enum ResolveError {
     TooManyAwaited,
 }
 
-/// The maximum number of awaited outputs that one resolver collects. For each list, each map, and each text
-/// of several parts, the resolver adds the outputs that the entries or parts await. An output counts each
-/// time that it is added.
+/// The maximum number of awaited outputs that one resolver counts. Each list, each map, and each text of several parts
+/// increases the count by the numbers of outputs that its entries or parts await. Example: if two entries of a list
+/// await the same output, the list increases the count by 2.
 pub const MAX_AWAITED: usize = 1 << 21;
 
 /// The maximum size of a text in bytes, after the values of its references `${…}` have been inserted.

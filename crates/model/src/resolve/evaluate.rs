@@ -61,12 +61,12 @@ pub enum Entered {
 #[derive(Debug)]
 pub struct Visits<K>(Vec<Visit<K>>);
 
-/// An action on the stack of an evaluation. Each action concerns one value.
+/// A pending action on the stack of an evaluation. The traversal executes the topmost action first.
 #[derive(Debug)]
 enum Visit<K> {
-    /// Begins the evaluation of this value.
+    /// Calls [`ValueGraph::enter`] for the value with this key.
     Enter(K),
-    /// Computes this value from the values that it reads.
+    /// Calls [`ValueGraph::leave`] for the value with this key.
     Leave(K),
 }
 
@@ -87,13 +87,13 @@ impl<K> Default for Visits<K> {
     }
 }
 
-/// Evaluates the value `root`. The function first evaluates all values that `root` reads, directly or through
-/// other values. The traversal is depth first. Its stack is on the heap, so chains of references can have any
-/// length.
+/// Evaluates the value `root`. The function first evaluates all values that `root` reads, directly or through other
+/// values. The traversal is depth first. Its stack is on the heap, so chains of references can have any length.
 ///
 /// # Errors
 ///
-/// The error of [`ValueGraph::cycle`].
+/// The error that [`ValueGraph::cycle`] returns if values read each other in a cycle. An error in a single value does
+/// not end the evaluation: the graph stores this error.
 pub fn evaluate<G: ValueGraph>(
     graph: &mut G,
     Visits(visits): &mut Visits<G::Key>,

@@ -21,8 +21,8 @@ pub(super) enum Found {
     Answer(u32),
 }
 
-/// The cached states and answers of the properties. A property is identified by its number
-/// (`References::number`).
+/// The states of properties, and the list of answers to which [`Found::Answer`] refers. The methods identify a property
+/// by its number (`References::number`).
 pub(super) struct Known {
     found: ByNumber,
     answers: Vec<Result<Answer, ResolveError>>,

@@ -1,4 +1,4 @@
-//! The source of outputs, ids and secrets.
+//! The trait [`Lookup`], through which a resolver reads outputs, instance ids and secrets.
 
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -28,11 +28,13 @@ pub trait Lookup {
 /// The output of a driver for one property.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
-    /// The published value. It is sensitive if it is stored sealed.
+    /// The value that the driver has published. If the store keeps this value encrypted, [`Resolved::sensitive`] is
+    /// true.
     Published(Resolved),
     /// The driver has published no value, but may still do so.
     NotYet,
-    /// The driver has published no value, and publishes none in the element's present state or a later one.
+    /// The driver has published no value, and the resolver does not wait for one. For example, the element is already
+    /// Installed.
     Nothing,
 }
 

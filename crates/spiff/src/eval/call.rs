@@ -225,7 +225,10 @@ fn by_value(expr: &Child, call: &Call, env: &Env) -> Eval {
     result
 }
 
-/// Evaluates `eval(text)`.
+/// Evaluates the call `eval(text)`: parses the text as an expression, and evaluates this expression.
+///
+/// `expr` is the whole call. `values` contains the evaluated arguments of the call, and `parts` the information from
+/// their evaluation. For `locally`, see [`eval`](super::eval).
 fn evaluated(expr: &Child, values: &[Node], parts: Parts, env: &Env, locally: bool) -> Eval {
     let [value] = values else { return parts.error("one argument required for 'eval'") };
     let Value::String(text) = value.value() else {

@@ -24,13 +24,14 @@ const VERSION: &str = "v1.7.0-beta-8";
 /// The result of a search for the beginning of a path, for example for the names `a.b` of the path `a.b.c`. The
 /// variant determines where [`step`](Self::step) looks up the next name of the path, here `c`.
 pub(crate) enum Found {
-    /// A node. The next name of the path is the name of a field or list entry of this node.
+    /// A node. The next name of the path is looked up in the value of this node: among the fields of a map, or among
+    /// the entries of a list.
     Node(Node),
-    /// The lambda or template to which the name `_` refers. The next name of the path is looked up in the
-    /// environment in which this lambda or template was created.
+    /// The lambda or template to which the name `_` refers. The next name of the path is looked up in the environment
+    /// that this lambda or template captured at its creation.
     Own(Node, Env),
-    /// The map to which the name `__` refers: the innermost map around the expression. The next name of the path
-    /// is the name of a field in this map. If this map lacks the field, the maps around it are searched.
+    /// The map to which the name `__` refers: the innermost map around the expression. The next name of the path is
+    /// looked up among the fields of this map, and then in the outer scopes.
     Scope(Arc<Scope>),
 }
 
@@ -122,7 +123,8 @@ impl Env {
         }
     }
 
-    /// Returns the root node of the document.
+    /// Returns the root node of the document: a map or a list. Returns `None` if the environment has no scope, for
+    /// example if the whole document is a single expression.
     pub(crate) fn root_node(&self) -> Option<Node> {
         let root = self.root()?;
         Some(Node::new(root.items().map_or_else(|| Value::Map(root.fields()), Value::List)))
@@ -138,10 +140,11 @@ impl Env {
         })
     }
 
-    /// Returns the node that the stubs contain for the current node.
+    /// Returns the node at the path `self.stub_path` from the first stub that contains a node there (see
+    /// [`in_stubs`](Self::in_stubs)). Returns `None` if no stub contains such a node.
     ///
-    /// If several stubs contain a node at the path `stub_path`, the first of these stubs is used. In most cases,
-    /// `stub_path` is the path of the current node. A merge expression can set another path.
+    /// In most cases, this path is the path of the current node. A merge expression with a path, such as `merge a.b`,
+    /// sets another path.
     pub(crate) fn here_in_stubs(&self) -> Option<Node> {
         if self.level.stubs.is_empty() {
             return None;
@@ -193,7 +196,7 @@ impl Env {
     }
 }
 
-/// Returns the environment in which a lambda or template was created. Returns `None` if the value of the node
+/// Returns the environment that a lambda or template captured at its creation. Returns `None` if the value of the node
 /// is no lambda or template.
 fn own_env(node: &Node) -> Option<Env> {
     match node.value() {

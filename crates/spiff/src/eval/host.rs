@@ -54,7 +54,8 @@ impl<'e> HostOf<'e> {
     }
 }
 
-/// Converts a problem to the error of a function.
+/// Converts the problem of a failed evaluation to the error of a function. If the evaluation has recorded no problem,
+/// the message of the error is empty.
 fn function_error(issue: Option<&Issue>) -> FunctionError {
     let Some(issue) = issue else { return FunctionError::failed("") };
     let causes = match (&issue.nested[..], issue.chain) {

@@ -5,26 +5,25 @@ use std::sync::Arc;
 use crate::syntax::ast::Child;
 use crate::value::{Flags, Issue, Redirect, Value};
 
-/// The outcome of an evaluation.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
-    /// The evaluation has a value.
     Value(Value),
     /// A required value is not known yet. The next pass evaluates the expression in this variant. For
     /// example, if `a` in `a || b` has failed, this expression is `b`.
     Later(Child),
-    /// The evaluation failed.
+    /// The evaluation failed. In most cases, [`Info::issue`] contains a message about the cause.
     Failed,
 }
 
-/// The outcome of an evaluation, with information for the annotations of the node.
+/// The outcome of an evaluation, with the [`Info`] that the evaluation has collected.
 #[derive(Clone, Debug)]
 pub(crate) struct Eval {
     pub(crate) outcome: Outcome,
     pub(crate) info: Info,
 }
 
-/// Information from an evaluation for the annotations of the expression's node.
+/// Information that the evaluation of an expression collects. The engine stores most of this information as annotations
+/// of the node that contains the expression.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a node")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Info {
@@ -35,8 +34,8 @@ pub(crate) struct Info {
     pub(crate) undefined: bool,
     pub(crate) error: bool,
     pub(crate) failed: bool,
-    /// Whether nodes below the value may still have no values. The flag is used only if a path follows the
-    /// expression, as in `f(x).a`.
+    /// Whether the value is the result of a function. Such a value may contain nodes that are not evaluated yet. A path
+    /// after the call, as in `f(x).a`, can nevertheless select a node.
     pub(crate) raw: bool,
     pub(crate) flags: Flags,
     pub(crate) key_name: Option<Arc<str>>,
@@ -68,7 +67,8 @@ impl Info {
         self
     }
 
-    /// Removes the problem from the information.
+    /// Removes the message of the problem, and all flags that describe the problem. The flag `undefined` counts as such
+    /// a flag.
     pub(crate) fn without_problem(mut self) -> Self {
         self.issue = None;
         self.error = false;
@@ -124,7 +124,6 @@ impl Eval {
         Self::with(Value::Null, Info { undefined: true, ..Info::default() })
     }
 
-    /// Changes the information by calling `change`.
     pub(crate) fn noting(mut self, change: impl FnOnce(&mut Info)) -> Self {
         change(&mut self.info);
         self

@@ -11,9 +11,11 @@ use super::{Env, Eval, Info, Outcome, Parts};
 use crate::syntax::ast::{Child, Expr, Lambda, Place};
 use crate::value::{Callable, Issue, Map, Node, Value};
 
-/// Returns the environment to which `_` refers in a lambda that is created in `env`. If a lambda or template
-/// surrounds the expression, the result is the environment in which this surrounding lambda or template was
-/// created. Otherwise, the result is `env`.
+/// Returns the environment that a new lambda captures. `env` is the environment of the lambda expression. In the body
+/// of the lambda, a path such as `_.a` begins in the captured environment.
+///
+/// If `_` refers to an outer lambda or template in `env`, the result is the environment that the outer lambda or
+/// template has captured. Otherwise, the result is `env`.
 fn static_scope(env: &Env) -> Env {
     match env.name(SELF) {
         Some(Found::Own(_, own)) => own,
@@ -21,8 +23,10 @@ fn static_scope(env: &Env) -> Env {
     }
 }
 
-/// Evaluates `|x|->e` to a lambda. The default values of its parameters are evaluated now, and the text of
-/// the lambda contains the results.
+/// Evaluates a lambda expression such as `|x,y=2|->x + y` to a lambda.
+///
+/// The default values of the parameters are evaluated immediately. In the text of the lambda, the results replace the
+/// expressions of the default values. If `locally` is true, a default value may contain nodes without values.
 pub(super) fn make(lambda: &Arc<Lambda>, env: &Env, locally: bool) -> Eval {
     let mut defaults = Vec::with_capacity(lambda.parameters.len());
     let mut made = lambda.clone();
@@ -63,7 +67,10 @@ pub(super) fn chained(mut info: Info, message: String) -> Info {
     info
 }
 
-/// Evaluates `lambda e`, where `e` is a lambda value or the text of a lambda.
+/// Evaluates `lambda e`, where `source` is `e`. If the value of `e` is a lambda, the result is this lambda. If the
+/// value is a text such as `|x|->x + 1`, the text is parsed as a lambda expression, and evaluated by [`make`].
+///
+/// `place` is the place of `lambda e` in the document. For `locally`, see [`make`].
 pub(super) fn refer(source: &Child, place: &Place, env: &Env, locally: bool) -> Eval {
     // As in the Go program spiff++, the evaluation fails if `source` has no value yet. The next pass
     // evaluates the expression again.
@@ -101,7 +108,12 @@ pub(super) enum Style {
     Inline,
 }
 
-/// Calls a lambda. Its body is evaluated in the scope of the caller, with the parameters as additional names.
+/// Calls a lambda. `named` contains the arguments with names, such as `x=1`, and `arguments` contains the other
+/// arguments.
+///
+/// The body of the lambda is evaluated in the scope of the caller, not in the scope in which the lambda was created.
+/// The parameters are additional names in the body. Further additional names are the parameters and local values that
+/// the lambda captured at its creation. For `locally`, see [`eval`](super::eval).
 pub(super) fn call(
     closure: &Closure,
     style: Style,
@@ -217,8 +229,11 @@ fn parameter_name(closure: &Closure, name: &Arc<str>) -> Result<Arc<str>, String
     }
 }
 
-/// Creates a lambda of the parameters that have no value yet. The values of the other parameters become part
-/// of the lambda.
+/// Creates a lambda from `closure` and the arguments of a call. The new lambda has only those parameters to which the
+/// call gives no value. The values of the other parameters become part of the new lambda.
+///
+/// For example, if `f` is `|x,y|->x + y`, the call `f(1)` creates the lambda `|y|->x + y`, which contains the value 1
+/// for `x`. `given` is the number of parameters that get their values from positional arguments.
 fn curried(closure: &Closure, bound: Bound, given: usize, _env: &Env) -> Eval {
     let parameters = &closure.lambda.parameters;
     let mut rest = Vec::new();

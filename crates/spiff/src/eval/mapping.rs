@@ -9,7 +9,8 @@ use crate::limits::{ENTRY, MAP};
 use crate::syntax::ast::{Child, Expr, Mapping};
 use crate::value::{Callable, Map, Node, Value};
 
-/// Returns the keys and nodes of a list or map, in order.
+/// Returns the entries of a list or map as pairs of key and node, in order. The key of a list entry is its index, which
+/// begins at 0. The key of a map entry is a text. Any other value has no entries.
 fn entries(source: &Value) -> Box<dyn Iterator<Item = (Value, &Node)> + '_> {
     match source {
         Value::List(list) => Box::new((0..).map(Value::Int).zip(list.iter())),

@@ -111,8 +111,8 @@ pub(crate) struct Parts {
     pub(crate) info: Info,
     /// Whether the values of all parts so far are known.
     pub(crate) resolved: bool,
-    /// Name of the key field, if the value of the last part is a list with a key field; otherwise `None`. The key
-    /// field identifies the entries of a list.
+    /// Name of a key field, such as `id`. A key field identifies the entries of a list. `None` unless the value of the
+    /// last evaluated part is a list with a key field.
     pub(crate) key_name: Option<Arc<str>>,
     /// Expressions that the next pass evaluates: one for each part, in the order of evaluation.
     pushed: Vec<Child>,
@@ -127,8 +127,11 @@ impl Default for Parts {
 }
 
 impl Parts {
-    /// Evaluates the part `expr` and returns its value. If the value is not known yet, returns null. If the
-    /// evaluation of the part fails, the error is the outcome [`Outcome::Failed`] of the whole expression.
+    /// Evaluates the part `expr`, and returns the value of the part. If the value is not known yet, the method sets
+    /// `resolved` to false, and returns null.
+    ///
+    /// If the evaluation of the part fails, the whole expression fails, too. `Err` then contains the outcome
+    /// [`Outcome::Failed`] of the whole expression. For `locally`, see [`eval`].
     pub(crate) fn value(&mut self, expr: &Child, env: &Env, locally: bool) -> Result<Value, Eval> {
         let Eval { outcome, info } = eval(expr, env, locally);
         self.key_name.clone_from(&info.key_name);
@@ -147,18 +150,23 @@ impl Parts {
         }
     }
 
-    /// Evaluates `expr`, the only part of an expression. If its value is not known yet, the evaluation fails.
+    /// Evaluates `expr`, the only part of an expression. Returns the value of `expr`, and the information from the
+    /// evaluation.
+    ///
+    /// If the evaluation of `expr` fails, `Err` contains the outcome [`Outcome::Failed`] of the whole expression. A
+    /// value that is not known yet also counts as a failure.
     pub(crate) fn only(expr: &Child, env: &Env) -> Result<(Value, Self), Eval> {
         let mut parts = Self::default();
         let value = parts.value(expr, env, false)?;
         if parts.resolved { Ok((value, parts)) } else { Err(Eval::failed(parts.info)) }
     }
 
-    /// Creates the outcome [`Outcome::Later`] for the whole expression.
+    /// Creates the outcome [`Outcome::Later`] for an expression with a part whose value is not known yet. `rebuild`
+    /// returns the expression that the next pass evaluates. To get the parts of this expression, `rebuild` calls
+    /// [`next`](Self::next) once for each part.
     ///
-    /// `rebuild` must return the expression that the next pass evaluates. For example, it returns `a + b` for the
-    /// remaining expressions `a` and `b` of two parts. `rebuild` gets these expressions from
-    /// [`next`](Self::next), by one call for each part.
+    /// For example, assume that `a` in `(a || b) + c` has failed, and that the value of `b` is not known yet. Then
+    /// `next` returns `b` for the first part, and `c` for the second part. `rebuild` returns `b + c`.
     pub(crate) fn later(mut self, rebuild: impl FnOnce(&mut Self) -> Expr) -> Eval {
         let info = std::mem::take(&mut self.info);
         Eval::later(Arc::new(rebuild(&mut self)), info)
@@ -245,8 +253,8 @@ pub(crate) fn expand(
     Ok(nodes)
 }
 
-/// Returns the arguments of a call or list for the next pass. Each argument contains the expression that the next
-/// pass evaluates (see [`Outcome::Later`]).
+/// Creates the arguments of a call, or the entries of a list expression, for the next pass. `arguments` contains the
+/// arguments or entries of this pass. Their new expressions come from [`Parts::next`].
 pub(crate) fn pushed_arguments(arguments: &[Argument], pushed: &mut Parts) -> Vec<Argument> {
     arguments.iter().map(|argument| Argument { expr: pushed.next(), expand: argument.expand }).collect()
 }
@@ -272,7 +280,11 @@ fn list(items: &[Argument], env: &Env) -> Eval {
     }
 }
 
-/// Evaluates the assignments `k = v` of a map literal or a scope to a map.
+/// Evaluates the assignments `k = v` in the map literal `{ k = v }`, or in the expression `( k = v ) e` with local
+/// values. Returns a map from each name `k` to the value of `v`.
+///
+/// `expr` is the whole expression. If the map can't be created in this pass, `Err` contains the outcome of `expr`. For
+/// `locally`, see [`eval`].
 fn assignments(expr: &Child, entries: &[(Child, Child)], env: &Env, locally: bool) -> Result<Map, Eval> {
     env.state().spend(MAP).map_err(Eval::error)?;
     let mut map = Map::new();

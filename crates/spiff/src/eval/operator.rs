@@ -56,8 +56,11 @@ pub(super) fn eval(expr: &Child, operator: Operator, left: &Child, right: &Child
     }
 }
 
-/// Evaluates `-and` or `-or`. Both sides are evaluated. If the left side decides the result, a failure of the
-/// right side is ignored. A failure of the left side has no message.
+/// Evaluates `a -and b` or `a -or b`. If `a` fails, the whole expression fails without a message. If `a` has a value,
+/// `b` is always evaluated. If `a` alone decides the result, a failure of `b` is ignored. For example, `false -and b`
+/// is false even if `b` fails.
+///
+/// An integer `a` never decides the result alone, because two integers are combined bit by bit.
 fn logic(expr: &Child, operator: Operator, left: &Child, right: &Child, env: &Env) -> Eval {
     let first = super::eval(left, env, false);
     let a = match first.outcome {
@@ -173,7 +176,8 @@ fn numbers(a: &Value, b: &Value) -> Option<Numbers> {
     })
 }
 
-/// Computes a result from two integers or two floats.
+/// Applies `ints` to two integers, or `floats` to two floats. If only one of the numbers is a float, the other number
+/// is converted to a float. Returns `None` if a value is no number.
 fn calculate(a: &Value, b: &Value, ints: fn(i64, i64) -> i64, floats: fn(f64, f64) -> f64) -> Option<Value> {
     Some(match numbers(a, b)? {
         Numbers::Ints(a, b) => ints(a, b).into(),

@@ -221,7 +221,8 @@ fn base(
     }
 }
 
-/// Returns the node at a path below a value.
+/// Follows `path` below the value `root`, and returns the outcome of the whole expression `expr`. Missing and
+/// incomplete nodes have the same effect as in [`walk`]. For `locally`, see [`eval`](super::eval).
 fn below(expr: &Child, root: Value, path: &[Arc<str>], env: &Env, locally: bool) -> Eval {
     let control = env.state().features.control;
     let reference = Reference { tag: None, path: path.into() };

@@ -8,8 +8,11 @@ use crate::too_deep::with_stack;
 use crate::value::merge_key::{is_list_complete, is_map_complete};
 use crate::value::{Node, Value};
 
-/// Tells whether a value itself is evaluated: it is no expression, and no map or list that still contains a
-/// merge key. Nodes below the value are not examined.
+/// Tells whether a value itself is evaluated: it is no expression, and no map or list that still contains a merge key.
+/// Nodes below the value are not examined.
+///
+/// If `control` is true, control structures are enabled. The keys of control structures, such as `<<if`, then also
+/// count as merge keys.
 pub(crate) fn is_locally_resolved(value: &Value, control: bool) -> bool {
     match value {
         Value::Expression(_) => false,
@@ -19,13 +22,13 @@ pub(crate) fn is_locally_resolved(value: &Value, control: bool) -> bool {
     }
 }
 
-/// Tells whether a value is completely evaluated.
+/// Tells whether a value and all nodes below the value are evaluated. For `control`, see [`is_locally_resolved`].
 pub(crate) fn is_resolved(value: &Value, control: bool) -> bool {
     is_resolved_or_failed(value, false, control)
 }
 
-/// Tells whether a value is completely evaluated. If `accept_failed` is true, a node that has failed counts
-/// as evaluated.
+/// Tells whether a value and all nodes below the value are evaluated. If `accept_failed` is true, a failed node below
+/// the value counts as evaluated. For `control`, see [`is_locally_resolved`].
 pub(crate) fn is_resolved_or_failed(value: &Value, accept_failed: bool, control: bool) -> bool {
     Settled { accept_failed, control, seen: HashSet::new() }.is(value)
 }
@@ -63,7 +66,8 @@ impl Settled {
     }
 }
 
-/// Tells whether a node is completely evaluated, and is neither failed nor undefined.
+/// Tells whether a node and all nodes below the node are evaluated. If the node itself has the annotation `failed` or
+/// `undefined`, the result is false. For `control`, see [`is_locally_resolved`].
 pub(crate) fn is_resolved_node(node: &Node, control: bool) -> bool {
     let annotations = node.annotations();
     !annotations.failed && !annotations.undefined && is_resolved(node, control)

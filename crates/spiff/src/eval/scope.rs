@@ -18,16 +18,19 @@ pub(crate) const SELF: &str = "_";
 /// outwards.
 #[derive(Debug)]
 pub(crate) struct Scope {
-    /// Fields of the map. Each pass creates a new version of the map. A lambda or template may still use this
-    /// scope in later passes. In this case, the fields of the new version replace these fields after each pass.
+    /// Fields of the map, as they were in the pass that created this scope. Later passes can change the map. If
+    /// [`watched`](Self::watched) is true, [`Flow::update`] replaces these fields after each pass by the current fields
+    /// of the map.
     fields: RwLock<Arc<Map>>,
     /// Entries of the document's root list. The field is `None` if the root of the document is a map, or if this
     /// scope is not the outermost scope of the document.
     items: RwLock<Option<Arc<Vec<Node>>>>,
     next: Option<Arc<Scope>>,
-    /// The scope at which references with a leading dot begin; `None` if this scope is the one.
+    /// The scope at which references with a leading dot, such as `.a`, begin. `None` if they begin at this scope
+    /// itself.
     root: Option<Arc<Scope>>,
-    /// Whether the next inner scope is a root, although it is not the outermost scope of the chain.
+    /// Whether the scope directly inside this scope is a root: references with a leading dot begin at that inner scope.
+    /// See [`Env::with_new_root`].
     ends_root: bool,
     /// Path of the map in the document; `None` for bindings and parameters.
     pub(crate) path: Option<Steps>,
@@ -131,8 +134,9 @@ pub(crate) struct Level {
     pub(crate) processor: &'static dyn Processor,
     /// Stubs of the document, by descending precedence.
     pub(crate) stubs: Vec<Node>,
-    /// The environment in which the document is processed: the environment of an enclosing document, or of
-    /// the bindings. `None` for the level of the bindings.
+    /// The environment in which the document is processed. For a document of a session, this is the environment of the
+    /// bindings. For a document inside another document, this is the environment of the expression that starts the
+    /// processing. `None` for the outermost level, to which no document belongs.
     pub(crate) outer: Option<Env>,
     /// Name of the document.
     pub(crate) source: Arc<str>,
@@ -142,7 +146,6 @@ pub(crate) struct Level {
 /// Tells to what a [`Level`] belongs: to a document, to the bindings, or to neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LevelKind {
-    /// A document that is being processed.
     Document,
     /// Bindings that the caller has set.
     Bindings,
@@ -176,7 +179,8 @@ pub(crate) struct Env {
     pub(crate) stub_path: Steps,
     pub(crate) no_merge: bool,
     pub(crate) source: Arc<str>,
-    /// Parameters and local values, which lambdas capture.
+    /// All parameters and local values to which the expression can refer. A new lambda captures them, so that later
+    /// calls of the lambda can also refer to them. `None` if there are none.
     pub(crate) statics: Option<Arc<Map>>,
 }
 
@@ -212,13 +216,14 @@ impl Env {
         Self { path, stub_path, ..self.clone() }
     }
 
-    /// Returns the environment inside a map of the document.
+    /// Returns the environment for the nodes inside a map at the current path. `fields` contains the fields of the map.
+    /// Expressions can refer to these fields by name.
     pub(crate) fn with_fields(&self, fields: Arc<Map>) -> Self {
         let scope = Scope::new(self.scope.clone(), Some(self.path.clone()), self.flow.id, fields);
         Self { scope: Some(Arc::new(scope)), ..self.clone() }
     }
 
-    /// Returns the environment inside a document that is a list.
+    /// Returns the environment for the entries of a document whose root is a list. `items` contains these entries.
     pub(crate) fn with_items(&self, items: Arc<Vec<Node>>) -> Self {
         let scope = Scope::new(self.scope.clone(), Some(self.path.clone()), self.flow.id, Arc::default());
         *scope.items.write().unwrap_or_else(PoisonError::into_inner) = Some(items);

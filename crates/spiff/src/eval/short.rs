@@ -5,7 +5,8 @@ use crate::syntax::quote::go_quote;
 use crate::value::number::float_text;
 use crate::value::{Map, Value};
 
-/// Formats the values of a map in short form, for messages: `{x: 1, y: ["a"]}`; `_` is omitted.
+/// Formats a map in short form for messages, such as `{x: 1, y: ["a"]}`. The entry with the key `_` is omitted. In most
+/// cases, this entry contains the called lambda itself.
 pub(crate) fn short_map(map: &Map) -> String {
     let fields: Vec<String> = map
         .iter()
@@ -15,7 +16,8 @@ pub(crate) fn short_map(map: &Map) -> String {
     format!("{{{}}}", fields.join(", "))
 }
 
-/// Formats a value in short form.
+/// Formats a value for messages: a text in quotes, a list as `[1, 2]`, null as `<nil>`. For a value without a text
+/// form, the result is the name of the type, such as `<template>`.
 pub(crate) fn short(value: &Value) -> String {
     match value {
         Value::List(list) => {

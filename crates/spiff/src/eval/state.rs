@@ -27,7 +27,7 @@ const KNOWN: usize = 1024;
 /// nothing.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// A tagged node.
+/// A node with a tag. Expressions can refer to the node by the name of the tag: `NAME::a` is the field `a` of the node.
 #[derive(Clone, Debug)]
 pub(crate) struct Tag {
     pub(crate) name: Arc<str>,
@@ -67,8 +67,9 @@ pub(crate) struct State {
     item: Mutex<Value>,
     pass: AtomicU32,
     waiting: AtomicBool,
-    /// For each condition of `sync` that did not hold: the time of its first evaluation, and whether `sync`
-    /// no longer waits for it.
+    /// For each `sync` expression whose condition was false at least once: the time at which the condition was first
+    /// false, and whether the expression has stopped waiting. The key is the argument `what` of
+    /// [`wait_for`](Self::wait_for).
     syncs: Mutex<HashMap<String, (Instant, bool)>>,
     /// Cache of completely evaluated values, with their sizes, by their addresses in memory. The values are
     /// stored so that no other value gets the same address.
@@ -96,7 +97,8 @@ impl Weight {
         Self { bytes: NODE + length as u64, levels: 0 }
     }
 
-    /// Adds the size of a node below this one.
+    /// Adds the size of an entry to the size of a list or map. `self` is the size of the list or map, and `below` is
+    /// the size of the entry.
     fn add(&mut self, below: Self) {
         self.bytes = self.bytes.saturating_add(below.bytes);
         self.levels = self.levels.max(below.levels + 1);
@@ -220,8 +222,11 @@ impl State {
         }
     }
 
-    /// Tells whether a value is completely evaluated. The sizes of large values are cached. If the value has
-    /// too many levels, or exceeds the size limit of a result, all processing ends.
+    /// Tells whether a value is completely evaluated.
+    ///
+    /// For a list or map, the method also measures the size. If the value has too many levels, or is larger than
+    /// [`Limits::output`], the method ends all processing by a call of [`exhaust`](Self::exhaust). The method stores
+    /// the sizes of large lists and maps in a cache, because the measurement visits all nodes.
     pub(crate) fn is_resolved(&self, value: &Value) -> bool {
         if !matches!(value, Value::List(_) | Value::Map(_)) {
             return resolved::is_resolved(value, self.features.control);
@@ -313,12 +318,12 @@ impl State {
 
     // ---- sync --------------------------------------------------------------------------------------------------
 
-    /// Tells whether a `sync` expression continues to wait for its condition. The caller has found that the
-    /// condition is false in this pass. `what` identifies the expression.
+    /// Tells whether a `sync` expression continues to wait for its condition. The caller has found that the condition
+    /// is false in this pass. `what` identifies the expression.
     ///
-    /// The expression stops waiting `seconds` seconds after the first call. If the engine has no access to the
-    /// outside world, only the document can make the condition true. Then the expression also stops waiting when
-    /// the document no longer changes.
+    /// The waiting time begins with the first call for the expression, and ends after `seconds` seconds. If the engine
+    /// has no access to the outside world, only a change of the document can make the condition true. In this case, the
+    /// waiting time ends as soon as the document no longer changes.
     pub(crate) fn wait_for(&self, what: &str, seconds: i64) -> bool {
         let mut syncs = lock(&self.syncs);
         let (since, given_up) = syncs.entry(what.to_owned()).or_insert_with(|| (Instant::now(), false));

@@ -11,7 +11,7 @@ use crate::report::Unresolved;
 use crate::syntax::ast::{Child, Marker};
 use crate::value::{Flags, Issue, Map, Node, Value};
 
-/// Returns the flags that a marker sets.
+/// Returns the flags of all names in `marker`. The names `&template` and `&tag:NAME` have no flag.
 pub(crate) fn flags(marker: &Marker) -> Flags {
     marker.names.iter().fold(Flags::NONE, |flags, name| {
         flags
@@ -27,8 +27,11 @@ pub(crate) fn flags(marker: &Marker) -> Flags {
     })
 }
 
-/// Returns the content of a template that a marker declares: the marked expression as text, with the flags of
-/// the marker. Returns `None` if the marker has no expression.
+/// Returns the content of a template that a marker `&template` declares. The content is the marked expression as a
+/// text. For example, the content is `(( (a + b) ))` for `&template (a + b)`. Returns `None` if the marker has no
+/// expression.
+///
+/// `declared` is the node that becomes the template. The content has the annotations of `declared`, and also `flags`.
 pub(crate) fn content(marker: &Marker, flags: Flags, declared: &Node) -> Option<Node> {
     let (text, _) = marker.expr.as_ref()?;
     let content = declared.with_value(format!("(( {text} ))"));
@@ -108,7 +111,7 @@ fn failed(unresolved: &Unresolved, path: &str) -> Eval {
     Eval::failed(Info { error, failed, issue: Some(Arc::new(issue)), ..Info::default() })
 }
 
-/// Removes the annotations of a node and all nodes below it.
+/// Removes the annotations of the node itself and of all nodes below the node. The values stay.
 pub(crate) fn bare(node: &Node) -> Node {
     let value = match node.value() {
         Value::List(items) if items.iter().any(is_dressed) => {

@@ -34,7 +34,8 @@ struct Control<'n> {
     env: &'n Env,
 }
 
-/// The result of a control structure, and whether it is final.
+/// The node that replaces a control structure after a pass, and whether this node is a complete result. For example,
+/// the unchanged control structure and an error message are not complete results.
 type Given = (Node, bool);
 
 /// Tells whether the value of `key` becomes a template: `<<do` and `<<mapkey` are options of `<<for` with
@@ -66,8 +67,11 @@ pub(super) fn is_one(node: &Node, env: &Env) -> Result<bool, String> {
     parts(node, &Map::new(), env).map(|control| control.is_some())
 }
 
-/// Splits a control structure into its parts. Returns `None` if the node is no control structure. If the node
-/// is a malformed control structure, the error is a message about the fault.
+/// Splits a control structure into its parts. `undefined` contains the fields that were removed from `node` because
+/// their values are undefined.
+///
+/// Returns `None` if the node is no control structure. If the node is a malformed control structure, the error is a
+/// message about the fault.
 fn parts<'n>(node: &'n Node, undefined: &'n Map, env: &'n Env) -> Result<Option<Control<'n>>, String> {
     let Some(map) = node.as_map() else { return Ok(None) };
     let mut control: Option<(&'static str, &'static [&'static str], &'n Node)> = None;
@@ -107,7 +111,7 @@ fn parts<'n>(node: &'n Node, undefined: &'n Map, env: &'n Env) -> Result<Option<
     Ok(Some(Control { name, value, options, fields, node, env }))
 }
 
-/// Evaluates a control structure. Returns `None` if the node is no control structure.
+/// Evaluates a control structure. Returns `None` if the node is no control structure. For `undefined`, see [`parts`].
 pub(super) fn run(node: &Node, undefined: &Map, env: &Env) -> Option<Given> {
     if !env.state().features.control {
         return None;
@@ -146,9 +150,12 @@ impl Control<'_> {
         is_resolved_node(node, control)
     }
 
-    /// Checks that this pass can evaluate the control structure. Otherwise, `Err` contains the result of the
-    /// control structure in this pass. If a part is not known yet, this result is the unchanged control structure.
-    /// If the control structure has regular fields, and `accept_fields` is false, the result is an error.
+    /// Checks whether this pass can evaluate the control structure. If not, `Err` contains the result of the control
+    /// structure in this pass:
+    ///
+    /// - If a part of the control structure is not known yet, the result is the unchanged control structure.
+    /// - If `accept_fields` is false, and the control structure has regular fields, the result is an error message.
+    ///   Regular fields are fields whose keys do not begin with `<<`.
     fn ready(&self, accept_fields: bool) -> Result<(), Given> {
         if !accept_fields && !self.fields.is_empty() {
             let names: Vec<&str> = self.fields.keys().map(|name| &***name).collect();
@@ -166,8 +173,8 @@ impl Control<'_> {
         Err((self.node.clone(), false))
     }
 
-    /// Returns the given node as the result of the control structure. The result is final if the node is
-    /// completely evaluated or undefined.
+    /// Returns the given node as the result of the control structure. The result is complete if the node is completely
+    /// evaluated or undefined.
     fn result(&self, node: &Node) -> Given {
         (node.clone(), node.annotations().undefined || self.resolved(node))
     }
@@ -454,7 +461,7 @@ struct Results {
     done: bool,
 }
 
-/// Instantiates a template.
+/// Instantiates the template in `value`. If `value` is no template, the evaluation fails.
 fn evaluate(value: &Value, env: &Env) -> Eval {
     let expr = Arc::new(Expr::Known(value.clone()));
     match value {

@@ -1,8 +1,12 @@
 //! Incremental passes, which evaluate only the nodes that the previous pass may have affected.
 //!
-//! A chain of references needs one pass for each of its values, and a whole pass visits every node. An *open*
-//! node is a node without a value. In many documents, the open nodes are expressions in plain maps, and no
-//! other node can change. For such a document, an incremental pass evaluates only three kinds of open nodes:
+//! A *whole pass* visits every node of a document. A long chain of references, such as `a: (( b ))` and `b: (( c ))`,
+//! needs many passes, because each pass computes only one value of the chain. Incremental passes are faster, because
+//! they visit fewer nodes.
+//!
+//! An *open* node is a node without a value. Incremental passes are possible only if later passes can change no other
+//! nodes. The open nodes must also be expressions in maps without annotations and merge keys. An incremental pass
+//! evaluates only three kinds of open nodes:
 //!
 //! - nodes that the previous pass has changed,
 //! - nodes with a reference to a node that the previous pass has changed,
@@ -48,8 +52,9 @@ pub(super) enum Progress {
 }
 
 impl<'e> Incremental<'e> {
-    /// Prepares incremental passes over `document`. Returns `None` if all nodes already have values, or if a later
-    /// pass could change a node that has a value. `before` is the document before the last pass.
+    /// Prepares incremental passes over `document`. The previous pass has changed `before` to `document`. Returns
+    /// `None` if all nodes have values, or if incremental passes are not possible. They are not possible, for example,
+    /// if a later pass could change a node that has a value.
     pub(super) fn of(before: &Node, document: &Node, env: &'e Env) -> Option<Self> {
         if env.scope.is_some() || env.state().trace.is_some() {
             return None;
@@ -61,7 +66,8 @@ impl<'e> Incremental<'e> {
         (found && !open.is_empty()).then(|| Self { env, open, due, readers: HashMap::new() })
     }
 
-    /// Makes one incremental pass over the document.
+    /// Evaluates the nodes in [`due`](Self::due), and replaces the changed nodes in `document`. Then sets `due` to the
+    /// nodes that the next pass must evaluate.
     pub(super) fn pass(&mut self, document: &mut Node) -> Progress {
         let mut changed = Vec::new();
         let mut always = Vec::new();
@@ -104,8 +110,9 @@ impl<'e> Incremental<'e> {
         Some((node.clone(), env))
     }
 
-    /// Records the references of a node in `readers`. `at` is the index of the node in `open`, and `expression` is
-    /// its expression. Returns `false` if the value of the expression may depend on anything besides references.
+    /// Records in [`readers`](Self::readers) to which nodes an expression refers. `at` is the index in `open` of the
+    /// node that contains the expression. Returns `false`, and records nothing, if the value of the expression may
+    /// depend on anything besides references.
     fn watch(&mut self, at: usize, expression: &Arc<dyn Pending>, document: &Node) -> bool {
         let Some(references) = Expression::of(expression).and_then(waiting::references) else { return false };
         for reference in references {
@@ -161,8 +168,9 @@ struct Survey {
 }
 
 impl Survey {
-    /// Records the paths of the nodes without a value in `now`. `before` is the same node before the last pass.
-    /// Returns `true` if a later pass can change only the recorded nodes.
+    /// Searches `now` and the nodes below `now` for open nodes, and records their paths. `before` is the node at the
+    /// same path before the previous pass. Returns `false` if incremental passes are not possible, for example because
+    /// a later pass could change a node without a recorded path.
     fn visit(&mut self, before: &Node, now: &Node) -> bool {
         match (before.value(), now.value()) {
             (_, Value::Expression(_)) => {
@@ -195,7 +203,8 @@ impl Survey {
     }
 }
 
-/// Tells whether a node is an expression without annotations. An annotation for a problem does not count.
+/// Tells whether a node is an expression without annotations. Annotations about a problem of the expression are
+/// permitted.
 fn is_open(node: &Node) -> bool {
     matches!(node.value(), Value::Expression(_)) && is_bare(node)
 }

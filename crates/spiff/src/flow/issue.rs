@@ -5,8 +5,11 @@ use std::sync::Arc;
 use crate::eval::Env;
 use crate::value::{Issue, Node};
 
-/// Adds a problem to a node. The path of the problem is that of `env`. If an earlier problem of the node has
-/// a path, the new problem gets that path.
+/// Sets the problem of a node. If an earlier problem of the node has a path, the new problem gets the same path.
+/// Otherwise, the new problem gets the path of `env`. If `issue` is `None` or has no message, the node keeps its
+/// earlier problem.
+///
+/// `error` and `failed` become the annotations with the same names.
 pub(super) fn with_issue(
     node: Node,
     error: bool,
@@ -22,7 +25,10 @@ pub(super) fn with_issue(
     with_issue_here(node, error, failed, issue)
 }
 
-/// Adds a problem to a node. The path in the problem stays as it is.
+/// Sets the problem of a node. Unlike [`with_issue`], this function does not set the path of `issue`. If `issue` is
+/// `None`, the node keeps its earlier problem.
+///
+/// `error` and `failed` become the annotations with the same names.
 pub(super) fn with_issue_here(node: Node, error: bool, failed: bool, issue: Option<Arc<Issue>>) -> Node {
     node.annotate(|annotations| {
         annotations.error = error;

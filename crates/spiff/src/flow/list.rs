@@ -1,4 +1,4 @@
-//! Processes a list in one pass.
+//! Processes a list during one of the passes over its document.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ struct Work {
     flags: Flags,
     tag: Option<Arc<str>>,
     key_name: Option<Arc<str>>,
-    /// Whether the list has no key field, because its entries declare different key fields, or an entry
-    /// declares a field with `key:!`.
+    /// Whether the list has no key field, not even the default `name`. Positions then identify the entries. There are
+    /// two reasons: two entries declare different key fields, or a key such as `key:!id` forbids a key field.
     keyless: bool,
     redirect: Redirect,
     replaced: bool,
@@ -36,7 +36,8 @@ struct Work {
     by_position: bool,
 }
 
-/// Processes a list in one pass. If `template_required` is true, the list becomes a template.
+/// Processes a list during one of the passes over its document. Returns the list after this pass. If
+/// `template_required` is true, the list becomes a template.
 pub(super) fn flow(node: &Node, env: &Env, template_required: bool, visit: impl Visit) -> Node {
     let Value::List(list) = node.value() else { return node.clone() };
     let annotations = node.annotations();
@@ -76,8 +77,10 @@ pub(super) fn flow(node: &Node, env: &Env, template_required: bool, visit: impl 
     finish(node, list, work)
 }
 
-/// Replaces each insertion (an entry that consists of a merge key) by the entries of its list, and determines
-/// the key field.
+/// Copies the entries of the list `node` to `work`. In place of an insertion, the function copies the entries of the
+/// inserted list. An insertion is an entry that consists of a merge key, such as `- <<: (( merge ))`.
+///
+/// The function also determines which key field the entries declare, and stores the name of this field in `work`.
 fn splice(work: &mut Work, node: &Node, env: &Env, visit: impl Visit) {
     for entry in node.as_list().unwrap_or_default() {
         let entry = match merge_key::insert(entry) {
@@ -189,12 +192,12 @@ fn insertion(
 
 /// Evaluates the control structures among the entries of a list.
 ///
-/// If the result of a control structure is a list, the entries of the result replace the control structure.
-/// If the result is no list, the result itself replaces the control structure, and this pass does not process
-/// the entries of `work`. A later pass processes them.
+/// If the result of a control structure is a list, the entries of the result replace the control structure. Any other
+/// result replaces the control structure as a single entry. After such a result, this pass does not process the entries
+/// of `work`, because the result may still be the unchanged control structure. A later pass processes the entries.
 ///
-/// As in the Go program spiff++, the path of a node in a control structure does not contain the position of
-/// the control structure in the list.
+/// The paths of nodes in a control structure do not contain the position of the control structure in the list. The Go
+/// program spiff++ has the same rule.
 fn controls(work: &mut Work, env: &Env, visit: impl Visit) {
     if !env.state().features.control {
         return;
@@ -260,7 +263,7 @@ fn declared(work: &mut Work, entry: Node) -> Node {
     entry.with_value(Value::from(fields))
 }
 
-/// The key of an entry.
+/// Value of the key field in an entry, such as `x` in the entry `{name: x}`.
 enum Key {
     Name(Arc<str>),
     /// The key is not evaluated yet, so a later pass processes the entry.

@@ -1,4 +1,4 @@
-//! Processes a map in one pass.
+//! Processes a map during one of the passes over its document.
 
 use std::sync::Arc;
 
@@ -16,13 +16,14 @@ use crate::value::{Annotations, Flags, Map, Node, Redirect, Value};
 
 /// The state of a map during a pass.
 struct Work {
-    /// Fields of the map after this pass. At first, these are only the fields that the merge key `<<` inserts. If
-    /// the pass changes the map, the fields in `kept` are added at the end of the pass.
+    /// New fields of the map. At first, these are the fields that the merge key inserts. If the pass changes the map,
+    /// the fields in `kept` are added at the end of the pass. Otherwise, `fields` stays empty.
     fields: Map,
-    /// Fields of the map itself, in their order.
+    /// Fields that the map itself contains, with their values after this pass, sorted by key. Fields that the merge key
+    /// inserts are not included.
     kept: Vec<(Arc<str>, Node)>,
-    /// Fields whose value is undefined. If the map is a control structure, these fields are also parts of it, for
-    /// example its condition. If the map is no control structure, it loses these fields.
+    /// Fields whose values are undefined after this pass. A map loses these fields, unless the map is a control
+    /// structure. A control structure can have undefined parts, such as its condition.
     undefined: Map,
     flags: Flags,
     tag: Option<Arc<str>>,
@@ -34,24 +35,25 @@ struct Work {
 
 /// The effect of a merge key on its map.
 enum Base {
-    /// The map is undefined as a whole.
+    /// The whole map is undefined.
     Undefined,
-    /// The merge key is removed.
+    /// This pass removes the merge key from the map. The other fields of the map stay.
     Gone,
-    /// The merge key and all fields of the map itself are removed. The map contains only the fields that the merge
-    /// key inserts.
+    /// This pass removes the merge key and all fields of the map itself. The map then contains only the fields that the
+    /// merge key inserts.
     Only,
     /// The merge key stays, with this node as its value. This pass does not evaluate the other fields of the map.
     Pending(Node),
     /// The merge key stays, with this node as its value. This pass evaluates the other fields of the map.
     Stay(Node),
     /// The map becomes a template. If this variant contains a node, the node becomes the value of the merge key.
-    /// Otherwise, the merge key is removed.
+    /// Otherwise, this pass removes the merge key.
     Template(Option<Node>),
 }
 
-/// Processes a map in one pass. If `overriding` is true, stubs may override its fields. If
-/// `template_required` is true, the map becomes a template.
+/// Processes a map during one of the passes over its document. Returns the node that replaces the map after this pass.
+/// If `overriding` is true, stubs may override the fields of the map. If `template_required` is true, the map becomes a
+/// template.
 pub(super) fn flow(
     node: &Node,
     env: &Env,
@@ -145,7 +147,9 @@ fn keep(work: &mut Work, key: &Arc<str>, child: Node) {
     work.kept.push((key.clone(), child));
 }
 
-/// Evaluates a merge key.
+/// Evaluates `child`, the value of the merge key in the map `whole`. Returns the effect of the merge key on the map.
+/// Stores the inserted fields in `work`. If the merge key sets another path in the stubs, the function also sets this
+/// path in `env`.
 fn base(
     work: &mut Work,
     child: &Node,
@@ -206,7 +210,7 @@ fn base(
     if work.replace { Base::Only } else { Base::Gone }
 }
 
-/// Tells whether `fields` are the fields of a map.
+/// Tells whether `map` consists of `fields`: the same keys in the same order, with [`identical`] nodes.
 fn is_same(map: &Map, fields: &[(Arc<str>, Node)]) -> bool {
     map.len() == fields.len()
         && map
@@ -215,7 +219,7 @@ fn is_same(map: &Map, fields: &[(Arc<str>, Node)]) -> bool {
             .all(|((ka, a), (kb, b))| (Arc::ptr_eq(ka, kb) || ka == kb) && identical(a, b))
 }
 
-/// Tells whether two maps have the same fields.
+/// Tells whether two maps have the same keys, with [`identical`] nodes. Both maps must have the same number of entries.
 fn is_same_map(a: &Map, b: &Map) -> bool {
     a.iter().zip(b).all(|((ka, a), (kb, b))| ka == kb && identical(a, b))
 }
@@ -248,7 +252,11 @@ fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool
     injected
 }
 
-/// Returns the map after this pass.
+/// Creates the node that replaces the map `node` after this pass. The new node is the map with the fields in `work`, a
+/// template, or the result of a control structure.
+///
+/// If `same` is true, the pass has not changed the fields of the map. `env` is the environment of the map, and `inner`
+/// is the environment of the fields.
 fn finish(node: &Node, work: Work, same: bool, is_template: bool, env: &Env, inner: &Env) -> Node {
     let before = node.annotations();
     let Work { fields, undefined, flags, tag, redirect, replace, problem, .. } = work;
@@ -281,7 +289,7 @@ fn finish(node: &Node, work: Work, same: bool, is_template: bool, env: &Env, inn
     updated(result, flags, tag)
 }
 
-/// Adds flags and a tag to a node.
+/// Adds `flags` to the flags of a node. If `tag` is `None`, the node keeps its tag.
 pub(super) fn updated(node: Node, flags: Flags, tag: Option<Arc<str>>) -> Node {
     let known = node.annotations();
     let node = if known.flags.has(flags) { node } else { node.annotate(|known| known.flags |= flags) };

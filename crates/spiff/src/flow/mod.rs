@@ -43,14 +43,15 @@ impl Processor for FlowProcessor {
     }
 }
 
-/// The parts of a result that are kept.
+/// The parts that a result keeps; the internal form of [`Preserve`](crate::Preserve).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Keep {
-    /// Expressions that could not be evaluated.
+    /// Whether expressions without a value stay in the result. If false, they are an error.
     pub(crate) unresolved: bool,
-    /// Escaped expressions and escaped merge keys.
+    /// Whether escaped expressions and escaped merge keys stay as they are. If false, they are unescaped: `((! a ))`
+    /// becomes `(( a ))`.
     pub(crate) escapes: bool,
-    /// Nodes with the marker `&temporary` or `&local`.
+    /// Whether nodes with the marker `&temporary` or `&local` stay in the result.
     pub(crate) temporary: bool,
 }
 
@@ -58,7 +59,8 @@ impl Keep {
     pub(crate) const NOTHING: Self = Self { unresolved: false, escapes: false, temporary: false };
 }
 
-/// Processes a document with its stubs.
+/// Makes all passes over a document in the environment `outer`. The stubs can override the nodes of the document.
+/// Returns the document after the last pass, and a report of the nodes without a value.
 fn flow_document(document: &Node, stubs: &[Node], outer: &Env) -> (Node, Unresolved) {
     let source: Arc<str> = document.source().into();
     let level = Level {
@@ -94,14 +96,15 @@ fn cascade(template: &Node, stubs: &[Node], outer: &Env, keep: Keep) -> Result<N
     apply(template, &prepared, outer, keep)
 }
 
-/// Processes a template with prepared stubs.
+/// Processes a template with stubs that [`prepare`] has processed. If all nodes of the result have values, the result
+/// is [`tidied`].
 pub(crate) fn apply(template: &Node, prepared: &[Node], outer: &Env, keep: Keep) -> Result<Node, Unresolved> {
     let (result, complete) = process(template, prepared, outer, keep)?;
     Ok(if complete { tidied(&result, outer, keep) } else { result })
 }
 
-/// Processes a template with prepared stubs. The result still contains temporary nodes and escaped expressions.
-/// Also returns whether all nodes have values.
+/// Processes a template with stubs that [`prepare`] has processed. The result still contains temporary nodes and
+/// escaped expressions. Also returns whether all nodes have values.
 pub(crate) fn process(
     template: &Node,
     prepared: &[Node],
@@ -122,7 +125,8 @@ pub(crate) fn tidied(result: &Node, env: &Env, keep: Keep) -> Node {
     if keep.escapes { result } else { tidy::unescape(&result, env.state().features) }
 }
 
-/// Processes a document with stubs that are not processed first, as the tests of the Go program spiff++ do.
+/// Processes a document with stubs. The stubs supply values as they are: the function does not process the stubs
+/// themselves. The tests of the Go program spiff++ process documents in the same way.
 pub(crate) fn single(document: &Node, stubs: &[Node], outer: &Env) -> Result<Node, Unresolved> {
     let (result, unresolved) = flow_document(document, stubs, outer);
     if unresolved.is_empty() { Ok(result) } else { Err(unresolved) }
