@@ -105,7 +105,14 @@ impl PoolRuntime {
             state.pooled().for_each(|job| job.cancel(Duration::ZERO));
             std::mem::take(&mut state.running)
         };
-        let _or_with_us = timeout(CLOSE_LIMIT, async { while running.join_next().await.is_some() {} }).await;
+        if timeout(CLOSE_LIMIT, async { while running.join_next().await.is_some() {} }).await.is_err() {
+            // These tasks wait for a container that does not respond. They record no end, but callers wait for one.
+            running.abort_all();
+            for job in self.state().pooled().filter(|job| job.outcome().is_none()) {
+                let why = "the pool was closed, and its warm container does not respond".to_owned();
+                job.has_ended(Outcome::new(End::Lost(why), Timestamp::now()), None);
+            }
+        }
         self.slots.close().await;
         let _in_use = std::fs::remove_dir(&self.folder);
     }

@@ -3,9 +3,10 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
+use async_trait::async_trait;
 use windlass_executor::{
-    End, Found, Job, JobId, Runtime, RuntimeError,
-    pool::{PoolRuntime, local::LocalCarrier},
+    End, Found, Job, JobEvent, JobId, Runtime, RuntimeError,
+    pool::{Carrier, EndContainer, PoolRuntime, Shape, StartError, WarmContainer, local::LocalCarrier},
     runner,
     testing::{
         Subject,
@@ -153,4 +154,54 @@ async fn a_closed_pool_has_ended_its_jobs_and_takes_no_more() {
     let unknown = world.pool.wait(&id("unknown")).await;
     assert!(matches!(unknown, Err(RuntimeError::UnknownJob { .. })));
     world.close().await;
+}
+
+/// A carrier whose containers never end.
+struct Deaf(LocalCarrier);
+
+struct NeverEnds {
+    _container: Box<dyn EndContainer>,
+}
+
+#[async_trait]
+impl EndContainer for NeverEnds {
+    async fn end(self: Box<Self>) -> Option<String> {
+        std::future::pending().await
+    }
+}
+
+#[async_trait]
+impl Carrier for Deaf {
+    async fn shape(&self, job: &Job) -> Option<Shape> {
+        self.0.shape(job).await
+    }
+
+    async fn start(&self, shape: &Shape) -> Result<WarmContainer, StartError> {
+        let mut container = self.0.start(shape).await?;
+        container.end = Box::new(NeverEnds { _container: container.end });
+        Ok(container)
+    }
+
+    async fn reap(&self) -> Result<(), RuntimeError> {
+        self.0.reap().await
+    }
+}
+
+#[tokio::test]
+async fn a_job_whose_container_does_not_respond_is_lost_when_the_pool_is_closed() {
+    let World { place, fresh, pool: _ } = World::new(1);
+    let carrier = Arc::new(Deaf(LocalCarrier::new(place.folder().join("runners"))));
+    let pool = PoolRuntime::new(fresh.clone(), carrier, 1, place.folder().join("output"));
+    let lost = id("lost");
+    pool.submit(&lost, &sh("echo said; sleep 0.1; kill -9 $PPID; sleep 2")).await.unwrap();
+    let mut events = pool.events(&lost).await.unwrap();
+    while !matches!(events.next().await, Some(JobEvent::Output { .. })) {}
+    // The limit of `close` passes at once.
+    tokio::time::pause();
+    pool.close().await;
+    tokio::time::resume();
+    let outcome = pool.wait(&lost).await.unwrap();
+    assert!(matches!(&outcome.end, End::Lost(why) if why.contains("the pool was closed")), "{outcome:?}");
+    assert_eq!(outcome.stdout.text(), "said\n");
+    fresh.close().await.unwrap();
 }

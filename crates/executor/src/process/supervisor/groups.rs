@@ -205,18 +205,20 @@ impl Groups {
         idle.push((bounds(limits), placement, group));
     }
 
-    /// Removes a group without limits, because the kernel could not start a child in the group. From now on, no further
-    /// groups without limits are created.
+    /// Removes a group without limits, because the kernel could not start a child in the group. Also removes the idle
+    /// groups without limits, and prevents the creation of further ones.
     pub(crate) fn give_up(&self, group: Group) {
         self.gave_up.set(true);
         group.remove();
+        self.idle.take().into_iter().for_each(Group::remove);
     }
 
     /// Kills the processes of all groups, and removes the groups. If a group can't be removed, the file `note` remains,
     /// so that a later process removes the group.
     pub(crate) fn close(&self) {
         let made = std::mem::take(&mut *self.made.borrow_mut());
-        let all_gone = made.iter().all(|own| end_all(own).is_ok());
+        // Each folder is ended, even if an earlier folder could not be ended.
+        let all_gone = made.iter().fold(true, |gone, own| end_all(own).is_ok() && gone);
         if all_gone {
             let _never_made = fs::remove_file(&self.note);
         }

@@ -255,7 +255,11 @@ impl Supervisor {
         if record.job.on_owner_death == OnOwnerDeath::Finish {
             // The name of the folder is flushed to the disk. So a job that must not run twice is found after
             // a power cut.
-            record::sync_folder(self.state.path())?;
+            if let Err(error) = record::sync_folder(self.state.path()) {
+                // Nothing has started, so no trace of the job may remain.
+                fs::remove_dir_all(folder.path())?;
+                return Err(error);
+            }
         }
         Ok((folder, record, lock))
     }
