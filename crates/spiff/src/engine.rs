@@ -313,6 +313,13 @@ pub struct Session {
     preserve: Preserve,
 }
 
+impl Drop for Session {
+    /// Removes the files that expressions have created by `tempfile`.
+    fn drop(&mut self) {
+        self.env.state().host.clean();
+    }
+}
+
 impl Session {
     fn keep(&self) -> Keep {
         Keep {

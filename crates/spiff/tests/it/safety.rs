@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use windlass_source::Source;
-use windlass_spiff::{Engine, Features, Limits, Outside, SpiffError, yaml};
+use windlass_spiff::{Engine, Features, Limits, Map, Node, Outside, SpiffError, Value, yaml};
 
 fn run(engine: &Engine, text: &str) -> Result<String, String> {
     let template = Source::new("t.yml", text);
@@ -144,6 +144,19 @@ fn only_granted_folders_are_read() {
         let message = read(&file).unwrap_err();
         assert!(message.contains("outside of the folders granted"), "{message}");
     }
+}
+
+#[test]
+fn temporary_files_are_removed_with_their_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = engine().with_outside(Outside::none().allow_write(folder.path()));
+    let files = || std::fs::read_dir(folder.path()).unwrap().count();
+    let document = engine.evaluate("tempfile(\"x\")", &Node::new(Value::from(Map::new()))).unwrap();
+    assert!(document.as_str().unwrap().starts_with(folder.path().to_str().unwrap()));
+    assert_eq!(files(), 0);
+    let stub = Source::new("stub.yml", "a: (( tempfile(\"x\") ))\nb: (( nothing ))\n");
+    engine.process_texts(&Source::new("t.yml", "a: (( merge ))\n"), &[stub]).unwrap_err();
+    assert_eq!(files(), 0);
 }
 
 #[test]
