@@ -49,7 +49,7 @@ pub(super) enum Progress {
 
 impl<'e> Incremental<'e> {
     /// Prepares incremental passes over `document`. Returns `None` if all nodes already have values, or if a later
-    /// pass could change a node that has a value. `before` is the document before the last pass.
+    /// pass could change a node that has a value. `before` is the document before the preceding pass.
     pub(super) fn of(before: &Node, document: &Node, env: &'e Env) -> Option<Self> {
         if env.scope.is_some() || env.state().trace.is_some() {
             return None;
@@ -161,7 +161,7 @@ struct Survey {
 }
 
 impl Survey {
-    /// Records the paths of the nodes without a value in `now`. `before` is the same node before the last pass.
+    /// Records the paths of the nodes without a value in `now`. `before` is the same node before the preceding pass.
     /// Returns `true` if a later pass can change only the recorded nodes.
     fn visit(&mut self, before: &Node, now: &Node) -> bool {
         match (before.value(), now.value()) {
