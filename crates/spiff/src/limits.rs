@@ -24,12 +24,12 @@ pub struct Limits {
 /// Maximum number of levels of lists and maps in a value. Functions that recurse over values rely on this
 /// limit.
 pub(crate) const LEVELS: u32 = 2_000;
-/// The cost of a list entry in steps.
+/// The number of steps that an entry of a list or map costs. See [`Limits::steps`].
 pub(crate) const ENTRY: u64 = 64;
-/// The cost of a map in steps.
+/// The number of steps that a map costs, in addition to the cost of its entries.
 pub(crate) const MAP: u64 = 200;
 
-/// Returns the cost of a new value in steps, without the cost of the values inside it.
+/// Returns the number of steps that a new value costs, without the cost of the values inside it.
 pub(crate) fn cost(value: &crate::value::Value) -> u64 {
     use crate::value::Value;
     match value {

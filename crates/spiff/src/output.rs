@@ -71,9 +71,9 @@ impl Output {
     /// `&temporary`, the list is empty.
     ///
     /// # Errors
-    /// - [`OutputError::NotFound`] if no node exists at one of the paths.
-    /// - [`OutputError::NoMap`] if the field `evaluate` is set, and is applied to a value that is no map.
-    /// - [`OutputError::Expression`] if the expression is malformed, or has no value.
+    /// - [`OutputError::NotFound`] if no node exists at the path in `path`, or at one of the paths in `select`.
+    /// - [`OutputError::NoMap`] if the expression in `evaluate` is applied to a value that is no map.
+    /// - [`OutputError::Expression`] if the expression in `evaluate` is malformed, or has no value.
     pub fn choose(&self, session: &Session, result: &Node) -> Result<Vec<Node>, OutputError> {
         if session.discards(result) {
             return Ok(Vec::new());

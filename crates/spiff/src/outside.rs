@@ -58,7 +58,8 @@ pub enum Denied {
     /// The caller has granted this kind of access, but not for this file or folder.
     #[error("`{path}` is outside of the folders granted for {capability}")]
     Outside {
-        /// The kind of access: reading or writing.
+        /// The kind of access: [`Capability::Read`] or [`Capability::Write`]. Only these two kinds are granted by
+        /// folder.
         capability: Capability,
         /// The file or folder.
         path: String,
@@ -174,8 +175,8 @@ impl Outside {
         self
     }
 
-    /// Tells whether templates can neither read files nor run commands nor fetch URLs. The input of such a
-    /// template never changes.
+    /// Tells whether templates can neither read files nor run commands nor fetch URLs. If so, the expression `sync`
+    /// does not wait for changes outside of the document.
     pub fn is_closed(&self) -> bool {
         self.read.is_empty() && !self.exec && self.fetch.is_none()
     }

@@ -9,11 +9,11 @@ const STEP: usize = 128 * 1024;
 /// Bytes of the new stack that is allocated when the current stack is nearly full.
 const GROWN: usize = 2 * 1024 * 1024;
 
-/// Size, in bytes, of the part of a stack in which [`with_stack`] assumes that enough stack is free. This part
-/// begins where the thread has called `with_stack` for the first time.
+/// Distance in bytes from the place on the stack at which a thread has called [`with_stack`] for the first time. Within
+/// this distance, `with_stack` does not check whether enough stack is free.
 ///
-/// For a check, the end of the stack must be known. For the main thread, the end is read from `/proc/self/maps`.
-/// Reading this file takes longer than processing a small template.
+/// The reason is the cost of a check. A check needs the end of the stack. For the main thread, the end is read from
+/// `/proc/self/maps`, and this takes longer than processing a small template.
 const NEAR: usize = 64 * 1024;
 
 thread_local! {

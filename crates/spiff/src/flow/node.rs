@@ -31,11 +31,14 @@ impl Visit for Below {
     }
 }
 
-/// Processes a node in one pass. If `overriding` is true, values of stubs take precedence. If `as_template` is
-/// true, a map, list or expression becomes a template, whose content is evaluated later.
+/// Processes a node in one pass over its document.
 ///
-/// The marker `&tag:` gives a node a tag, a name by which expressions can refer to the node. If such a node is
-/// completely evaluated, the function registers it under its tag.
+/// If `overriding` is true, a stub can override the node itself: the value in the stub replaces the value of the node.
+/// If `as_template` is true, a map, list or expression becomes a template. The content of the template is evaluated
+/// when an expression uses the template.
+///
+/// The marker `&tag:` gives a node a tag. A tag is a name by which expressions can refer to the node. The function
+/// registers the tag when the node is completely evaluated.
 pub(super) fn flow(node: &Node, env: &Env, overriding: bool, as_template: bool) -> Node {
     let result = too_deep::with_stack(|| flow_untagged(node, env, overriding, as_template));
     if let Some(trace) = &env.state().trace {
@@ -223,7 +226,10 @@ fn evaluated(
     Err(result)
 }
 
-/// Creates the node for the value of an expression, with all its annotations.
+/// Creates a node for `value`, the value of the expression in `node`.
+///
+/// The annotations of the new node come from `node`, from the evaluation of the expression (`info`), and from
+/// `carried`. If `info` contains a key field or a redirect, the function also stores it in `carried`.
 fn noted(
     value: Value,
     node: &Node,
@@ -262,8 +268,11 @@ fn noted(
     }
 }
 
-/// Returns the node of the stubs that overrides `node`. If the stubs contain no value for `node`, or if they
-/// may not override it, returns `node` itself.
+/// Returns the node of a stub that overrides `node`, with the annotations in `carried` added. Returns `node` itself if
+/// no stub contains a value for `node`.
+///
+/// Also returns `node` itself if stubs are not allowed to override `node`. For example, they are not allowed if
+/// `overriding` is false, or if `node` comes from a merge.
 fn overridden(node: Node, env: &Env, overriding: bool, carried: Carried) -> Node {
     let annotations = node.annotations();
     let redirects = matches!(annotations.redirect, Redirect::To(_));

@@ -7,7 +7,10 @@ use crate::eval::Env;
 use crate::report::Unresolved;
 use crate::value::{Node, Value};
 
-/// Processes a document in the scope `env` until a pass changes nothing.
+/// Processes a document in the scope `env` until a pass changes nothing, or a limit is exceeded. Returns the processed
+/// document, and a report of its nodes without a value.
+///
+/// `overriding` determines whether a stub can override the root node of the document.
 pub(crate) fn run(document: &Node, env: &Env, overriding: bool) -> (Node, Unresolved) {
     let state = env.state();
     let mut passes = Passes { env, current: document.clone(), count: 0, undefined: false };
@@ -33,7 +36,8 @@ struct Passes<'e> {
 }
 
 impl Passes<'_> {
-    /// Makes passes until a pass changes nothing, or a limit is exceeded.
+    /// Makes passes until a pass changes nothing, or a limit is exceeded. `overriding` determines whether a stub can
+    /// override the root node of the document.
     fn all(&mut self, overriding: bool) {
         // The search for open nodes takes about as long as a pass over plain data. So if a search finds that
         // incremental passes are not possible, the number of whole passes until the next search is doubled.
@@ -76,8 +80,11 @@ impl Passes<'_> {
         changed
     }
 
-    /// Makes incremental passes as long as they are possible and change the document. Returns whether an
-    /// incremental pass has changed the document. `before` is the document before the last pass.
+    /// Makes incremental passes, if the document allows them. Ends when a pass changes nothing, when the next pass must
+    /// be a whole pass, or when a limit is exceeded. Returns whether at least one of these passes has changed the
+    /// document.
+    ///
+    /// `before` is the document before the whole pass that was made immediately before this call.
     fn incremental(&mut self, before: Node) -> bool {
         let Some(mut open) = Incremental::of(&before, &self.current, self.env) else { return false };
         // A pass can change a map in place only if no other document shares the map. `before` shares most maps

@@ -11,13 +11,13 @@ pub(super) fn register(registry: &mut Registry) {
     registry.add("archive", archive);
 }
 
-/// Number of characters in a line of the result.
+/// Number of characters in a line of the base64 text that `archive` returns.
 const WIDTH: usize = 60;
 
-/// A file of the archive.
 struct File {
     name: String,
     content: Vec<u8>,
+    /// The permissions of the file, such as `0o644`.
     mode: u32,
 }
 

@@ -3,7 +3,7 @@
 use super::{FunctionError, Host};
 use crate::value::{Node, Value, number};
 
-/// The result of a function.
+/// The result of a function that templates can call, such as `join`.
 pub(super) type Outcome = Result<Node, FunctionError>;
 
 /// Makes the current function return an error with this message.

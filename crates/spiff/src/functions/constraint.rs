@@ -21,17 +21,17 @@ struct Condition {
     open: Open,
 }
 
-/// The first open number among the major, minor and patch numbers of a version. An open number can have any value:
-/// it is missing, or written as `x`, `X` or `*`.
+/// The open numbers among the major, minor and patch numbers of a version. An open number can have any value: it is
+/// missing, or written as `x`, `X` or `*`. The numbers after an open number are also open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Open {
-    /// The major number, as in `*`.
+    /// All numbers are open, as in `*`.
     All,
-    /// The minor number, as in `1.x`.
+    /// The minor and patch numbers are open, as in `1` or `1.x`.
     Minor,
-    /// The patch number, as in `1.2`.
+    /// Only the patch number is open, as in `1.2` or `1.2.x`.
     Patch,
-    /// None, as in `1.2.3`.
+    /// No number is open, as in `1.2.3`.
     Nothing,
 }
 
@@ -49,7 +49,6 @@ impl Constraint {
         Ok(Self(alternatives?))
     }
 
-    /// Tells whether a version meets the constraint.
     pub(super) fn matches(&self, version: &Version) -> bool {
         self.0.iter().any(|all| all.iter().all(|condition| condition.check(version).is_ok()))
     }
@@ -134,8 +133,8 @@ impl Condition {
         Some(Self { operator: (*operator).to_owned(), version, written: (*written).to_owned(), open })
     }
 
-    /// Tells whether a version is a prerelease, while the version in the condition is a release. Most
-    /// conditions refuse such a version.
+    /// Tells whether `version` is a prerelease, and the condition contains a release, as in `>=1.0`. The condition then
+    /// refuses `version`. The only exceptions are conditions such as `!=1.2.3`: `!=` with a complete version.
     fn forbids_prerelease(&self, version: &Version) -> bool {
         !version.prerelease.is_empty() && self.version.prerelease.is_empty()
     }

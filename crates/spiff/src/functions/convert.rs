@@ -28,7 +28,6 @@ fn type_name(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// Creates the error of a failed conversion.
 fn convert_error(value: &Value, to: &str) -> FunctionError {
     FunctionError::failed(format!("cannot convert {} to {to}", super::argument::go_type(value)))
 }

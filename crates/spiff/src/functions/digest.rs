@@ -144,7 +144,8 @@ fn crypt(password: &str, salt: &str, magic: &str) -> String {
     format!("{magic}{}${}", String::from_utf8_lossy(salt), spelled(&digest))
 }
 
-/// Encodes a digest in the alphabet and byte order of password files.
+/// Encodes a digest as the last part of a password hash, such as `iad9zxEMtoA1WSkbefK4u/`. The format of these hashes
+/// has its own alphabet, and its own order of the bytes.
 fn spelled(digest: &[u8; 16]) -> String {
     let group = |a: usize, b: usize, c: usize| {
         u32::from(digest[a]) << 16 | u32::from(digest[b]) << 8 | u32::from(digest[c])

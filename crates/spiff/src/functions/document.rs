@@ -1,4 +1,5 @@
-//! Functions that access their document: `eval`, `tagdef`, `features`.
+//! Functions that use the engine: `eval` evaluates the text of an expression, `tagdef` tags a value, and `features`
+//! returns the enabled features.
 
 use super::argument::{Outcome, done, fail, quoted, text, texts};
 use super::{Host, Registry};

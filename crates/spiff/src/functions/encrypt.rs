@@ -17,7 +17,7 @@ use super::{FunctionError, Host, Registry};
 use crate::value::Node;
 use crate::yaml::{read_document, to_yaml};
 
-/// The key of the checksum.
+/// The key of the checksum (HMAC-SHA256) of the unencrypted text.
 const WORD: &[u8] = b"spiff is a cool tool";
 const METHOD: &str = "3DES";
 const BLOCK: usize = 8;
@@ -46,9 +46,11 @@ pub(super) fn register(registry: &mut Registry) {
     });
 }
 
-/// Returns the key from the arguments of `encrypt` or `decrypt`, which are a value, a key and the name of the
-/// method. The key and the name may be missing. If the key is missing, the caller of the engine supplies the
-/// key.
+/// Returns the key for a call of the function `name`, which is `encrypt` or `decrypt`.
+///
+/// The arguments are a value, a key and the encryption method `3DES`. The key and the method are optional. If the call
+/// has two arguments, and the second is the text `3DES`, this text is the method. Any other text is the key. If the
+/// call contains no key, `host` supplies the key.
 fn key(name: &str, host: &dyn Host, arguments: &[Node]) -> Result<String, FunctionError> {
     if !(1..=3).contains(&arguments.len()) {
         fail!("{name} expects one, two or three arguments");

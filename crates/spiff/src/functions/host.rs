@@ -103,10 +103,11 @@ pub trait Host {
     /// When the access is not granted, or fails.
     fn list(&mut self, folder: &str) -> Result<Vec<(String, bool)>, Denied>;
 
-    /// Tells whether the file at a path is a folder. If the path does not exist, returns `None`.
+    /// Looks for a file or folder at a path. Returns `Some(true)` for a folder, `Some(false)` for a file, and `None` if
+    /// nothing exists at the path.
     ///
     /// # Errors
-    /// When the access is not granted.
+    /// When the access is not granted, or fails.
     fn exists(&mut self, path: &Path) -> Result<Option<bool>, Denied>;
 
     /// Runs a command with this standard input, and returns its standard output. If `cached` is true and the

@@ -275,7 +275,9 @@ fn list_to_map(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(map)
 }
 
-/// Returns the maps and the templates of maps in a call: the arguments, or the entries of a single list.
+/// Returns the arguments of a call of the function `name`. If the only argument is a list, returns the entries of this
+/// list instead. Fails if an argument or entry is neither a map nor a template whose content is a map, or if the list
+/// is empty.
 fn maps(name: &str, arguments: &[Node]) -> Result<Vec<Node>, FunctionError> {
     let check = |at: usize, node: &Node| {
         let at = at + 1;

@@ -31,7 +31,6 @@ pub(crate) fn parse_address(text: &str) -> Option<IpAddr> {
     }
 }
 
-/// Converts an address to a number.
 pub(crate) fn to_number(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => u128::from(u32::from(address)),

@@ -1,4 +1,4 @@
-//! Rounding and functions of real numbers.
+//! Functions of one number: rounding, such as `floor`, and mathematical functions, such as `sin`, `sqrt` and `abs`.
 
 use super::argument::{Outcome, done, fail, go_type};
 use super::{FunctionError, Host, Registry};
@@ -6,7 +6,7 @@ use crate::value::{Node, Value};
 
 type Function = fn(f64) -> f64;
 
-/// Functions that return an integer.
+/// The names of the functions that round a number, and their implementations. Templates get the result as an integer.
 const ROUNDING: [(&str, Function); 4] = [
     ("floor", f64::floor),
     ("ceil", f64::ceil),
@@ -14,7 +14,7 @@ const ROUNDING: [(&str, Function); 4] = [
     ("roundtoeven", f64::round_ties_even),
 ];
 
-/// Functions that return a float.
+/// The names of further functions, and their implementations. Templates get the result as a float.
 const REAL: [(&str, Function); 12] = [
     ("sin", f64::sin),
     ("cos", f64::cos),

@@ -143,7 +143,8 @@ pub(super) struct Options {
     multi: bool,
 }
 
-/// Parses the options of a file: permissions such as `0600`, the kind of content such as `binary`, or both.
+/// Parses the options of a file, such as `0600`, `binary` or `binary,0600`. `mode` contains the
+/// default permissions. If `node` is `None`, there are no options.
 pub(super) fn options(node: Option<&Node>, mut mode: i64) -> Result<Options, FunctionError> {
     let (mut binary, mut multi) = (false, false);
     match node.map(Node::value) {
@@ -205,11 +206,16 @@ impl<'a> Signs<'a> {
     }
 }
 
-/// Converts a node to the content of a file that a function writes. Returns the content as text, and the bytes of
-/// the file.
+/// Converts a node to the content of a file that a function writes. Returns the content as text, and the bytes of the
+/// file.
 ///
-/// Base64 text is decoded to the bytes. The node is base64 text if `options.binary` is true, or if `encoded` is true
-/// and the node is a string. For a node of bytes, the returned text is empty. For null, both results are empty.
+/// The bytes are the text in UTF-8, with these exceptions:
+///
+/// - If `options.binary` is true, or if `encoded` is true and the node is a string, the function decodes the text from
+///   base64. The bytes are the result, unless the text is no valid base64.
+/// - If the value of the node is [`Value::Bytes`], the returned text is empty.
+///
+/// For null, the text and the bytes are empty.
 pub(super) fn content(node: &Node, options: &Options, encoded: bool) -> (String, Vec<u8>) {
     let text = match node.value() {
         Value::Bytes(bytes) => return (String::new(), bytes.to_vec()),

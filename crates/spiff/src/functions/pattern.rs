@@ -53,7 +53,8 @@ impl Pattern {
         self.regex.captures_iter(text).map(|captures| groups(&captures))
     }
 
-    /// Returns the positions of the first match and of its groups.
+    /// Returns the start and end, in bytes, of the first match and then of each of its groups. A group that is not part
+    /// of the match is `None`.
     pub(super) fn spans(&self, text: &str) -> Option<Vec<Option<(usize, usize)>>> {
         let captures = self.regex.captures(text)?;
         Some(captures.iter().map(|group| group.map(|group| (group.start(), group.end()))).collect())

@@ -93,10 +93,12 @@ struct Spec {
 /// Maximum width of a directive, as in Go.
 const WIDEST: usize = 1_000_000;
 
-/// The state of the formatting of a template.
+/// Reads the directives of a template (such as `%5d`) one after the other, and formats the arguments for them.
 struct Reader<'a> {
+    /// The part of the template that is not read yet.
     rest: &'a str,
     arguments: &'a [Argument],
+    /// Index of the argument that the next directive formats.
     next: usize,
     /// Whether a directive has selected an argument by its number. Unused arguments are then not reported.
     reordered: bool,
@@ -231,7 +233,8 @@ fn print(argument: &Argument, verb: char, spec: Spec) -> String {
     })
 }
 
-/// Pads a text to the width.
+/// Pads a text to the width of a directive. Adds spaces on the left, zeros on the left if the directive has the flag
+/// `0`, or spaces on the right if it has the flag `-`. A longer text stays unchanged.
 fn pad(text: &str, spec: Spec) -> String {
     let fill = spec.width.unwrap_or(0).saturating_sub(text.chars().count());
     match (spec.minus, spec.zero) {
@@ -241,7 +244,7 @@ fn pad(text: &str, spec: Spec) -> String {
     }
 }
 
-/// Pads a number to the width. If zeros are requested, they stand after the sign.
+/// Pads a number to the width of a directive. If zeros are requested, they stand after the sign.
 fn pad_number(sign: &str, digits: &str, spec: Spec) -> String {
     let length = sign.len() + digits.chars().count();
     let fill = spec.width.unwrap_or(0).saturating_sub(length);

@@ -1,4 +1,4 @@
-//! The registry of functions by name.
+//! The functions that templates can call, and their names.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,11 +7,13 @@ use std::sync::{Arc, LazyLock};
 use super::{FunctionError, Host};
 use crate::value::Node;
 
-/// A function. It gets a host and the evaluated arguments, and returns a node. If the node is a list with a
-/// key field, the calling expression keeps the key field. All other annotations of the node are dropped.
+/// A function that templates can call. The function gets a host and the evaluated arguments, and returns a node.
+///
+/// The result of the call has the value of this node. Two [`Annotations`](crate::value::Annotations) of the node also
+/// become part of the result: `key_name` and `undefined`. The other annotations have no effect.
 pub type Builtin = Arc<dyn Fn(&mut dyn Host, &[Node]) -> Result<Node, FunctionError> + Send + Sync>;
 
-/// A registry of functions by name.
+/// The functions that templates can call, with their names.
 ///
 /// ```
 /// use windlass_spiff::functions::Registry;

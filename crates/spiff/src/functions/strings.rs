@@ -72,7 +72,9 @@ fn split(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// Splits a text at a separator. An empty separator splits the text into characters.
+/// Splits a text at a separator into at most `count` parts. If the text has more parts, the last part contains the rest
+/// of the text. If `count` is negative, the number of parts has no limit. An empty separator splits the text into
+/// characters.
 fn split_text(subject: &str, separator: &str, count: i64) -> Vec<String> {
     let limit = usize::try_from(count).unwrap_or(usize::MAX);
     if limit == 0 {
@@ -86,8 +88,9 @@ fn split_text(subject: &str, separator: &str, count: i64) -> Vec<String> {
     starts.windows(2).map(|pair| subject[pair[0]..pair[1]].to_owned()).collect()
 }
 
-/// Splits a text into parts of `length` characters. If `count` limits the parts, the last part contains the
-/// rest of the text.
+/// Splits a text into at most `count` parts of `length` characters. If the text is too long for these parts, the last
+/// part contains the rest of the text. If `count` is negative, the number of parts has no limit. If `count` is 0, the
+/// whole text is one part.
 fn chunks(subject: &str, length: i64, mut count: i64) -> Vec<String> {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let mut parts = Vec::new();
@@ -264,7 +267,8 @@ fn replace_match(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     call.run(host, |text| pattern.spans(text), |text, spans| Some(pattern.expand(template?, text, spans)))
 }
 
-/// The positions of a match and of its groups.
+/// The start and end, in bytes, of a match and then of each of its groups. A group that is not part of the match is
+/// `None`.
 type Spans = Vec<Option<(usize, usize)>>;
 
 /// A call of `replace` or `replace_match`.

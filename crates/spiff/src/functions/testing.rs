@@ -151,7 +151,6 @@ impl Host for TestHost {
     }
 }
 
-/// Parses a value from YAML.
 pub(super) fn yaml(text: &str) -> Node {
     read_document(&Source::new("test", text)).unwrap_or_else(|error| panic!("{text}: {error}"))
 }

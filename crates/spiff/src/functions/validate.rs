@@ -270,7 +270,8 @@ fn field(host: &mut dyn Host, value: &Node, name: &str, arguments: &[Node]) -> J
     verdict(judged.holds, format!("map entry {shown} {}", judged.message))
 }
 
-/// Joins the messages of several conditions.
+/// Joins the messages of conditions. For example, `is a map` and `is not empty` become `(is a map and is not empty)`. A
+/// single message stays unchanged.
 fn reasons(messages: &[String]) -> String {
     match messages {
         [one] => one.clone(),

@@ -6,7 +6,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-/// A version, with its text.
+/// A version such as `v1.2.3-rc.1+build`, with the prerelease `rc.1` and the metadata `build`. If a version has no
+/// prerelease or no metadata, the field is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Version {
     pub(super) major: u64,
@@ -141,8 +142,11 @@ fn has_leading_zero(prerelease: &str) -> bool {
         .any(|part| part.len() > 1 && part.starts_with('0') && part.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Compares two prereleases part by part. A version without a prerelease is higher than its prereleases, and
-/// a number is lower than a word.
+/// Compares the prereleases of two versions with the same numbers. An empty text means a release. A release is higher
+/// than any prerelease.
+///
+/// The parts between the dots are compared one after the other. A number is lower than a word: `rc.2` is lower than
+/// `rc.a`. If all common parts are equal, the prerelease with fewer parts is lower.
 fn compare_prerelease(a: &str, b: &str) -> Ordering {
     match (a.is_empty(), b.is_empty()) {
         (true, true) => return Ordering::Equal,

@@ -35,7 +35,7 @@ fn number(number: u64) -> Value {
     Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-/// Parses an argument as a version.
+/// Parses an argument of the function `name` as a version. Error messages contain `name`.
 pub(super) fn version(name: &str, argument: &Value) -> Result<Version, FunctionError> {
     let Some(text) = argument.as_str() else {
         fail!("{name} requires one string argument, but got {}", argument.type_name());
@@ -87,7 +87,8 @@ fn sort(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(texts(sorted.iter().map(Version::original)))
 }
 
-/// Parses an argument as a constraint.
+/// Parses an argument of the function `name` as a constraint. `at` is the index of the constraint among the constraints
+/// of the call. Error messages contain `name` and `at`.
 fn constraint(name: &str, at: usize, argument: &Value) -> Result<Constraint, FunctionError> {
     let Some(text) = argument.as_str() else { fail!("{name}: constraint argument {at} must be string") };
     Constraint::parse(text).map_err(|error| {

@@ -75,7 +75,7 @@ pub enum Expr {
     Catch(Child, Option<Child>),
     /// A synchronization: `sync[…]` or `sync(…)`.
     Sync(Arc<Sync>),
-    /// The preferred expression `prefer e`.
+    /// The expression `prefer e`. No stub overrides the value of `e`.
     Prefer(Child),
     /// The marked expression `&temporary &template (e)`.
     Marker(Marker),
@@ -244,7 +244,7 @@ pub enum Mapping {
 }
 
 impl Mapping {
-    /// Returns the keyword and the brackets.
+    /// Returns the keyword of the mapping and its pair of brackets. For `map[…]`, they are `map` and `[]`.
     pub const fn parts(self) -> (&'static str, &'static str) {
         match self {
             Self::List => ("map", "[]"),

@@ -124,12 +124,12 @@ fn push_literal(out: &mut String, literal: &mut String) {
     literal.clear();
 }
 
-/// Splits text at its expressions.
+/// Splits a text at its expressions. For example, `a ((b)) c` has three parts: the plain text `a `, the expression `b`,
+/// and the plain text ` c`.
 ///
-/// An expression begins after the last of two or more adjacent opening parentheses, and ends before two
-/// adjacent closing parentheses. A closing parenthesis does not count if its opening parenthesis is inside
-/// the expression, or if it stands in double quotes. If the end of an expression is missing, the rest of the
-/// text is plain text.
+/// An expression ends before the first `))` that is not part of its content (see [`end_of_expression`]). If this `))`
+/// is missing, the rest of the text is plain text. If more than two opening parentheses are adjacent, the last two of
+/// them begin the expression.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let bytes = text.as_bytes();
     let mut parts = Vec::new();
@@ -158,7 +158,11 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Returns the offset of the two closing parentheses of an expression whose content begins at `begin`.
+/// Returns the offset of the `))` that ends an expression. The content of the expression begins at `begin`. Returns
+/// `None` if this `))` is missing.
+///
+/// Closing parentheses in double quotes do not end the expression. Closing parentheses whose opening parenthesis is in
+/// the content do not end the expression, either. A quote or parenthesis at `begin` has no meaning.
 fn end_of_expression(bytes: &[u8], begin: usize) -> Option<usize> {
     let (mut level, mut closing, mut quoted, mut masked) = (0_usize, 0, false, false);
     for (at, byte) in bytes.iter().enumerate().skip(begin) {

@@ -31,8 +31,8 @@ pub fn parse(text: &str, place: &Place) -> Result<Arc<Expr>, SyntaxError> {
     parser::parse(text, place).map(|parsed| parsed.expr)
 }
 
-/// Parses an expression as [`parse`] does, and also tells whether the expression depends on its place. If it
-/// does not, the caller can cache it by its text.
+/// Parses an expression as [`parse`] does. Also returns whether the syntax tree depends on `place`. If not, the caller
+/// can cache the tree, and use it wherever the same text occurs.
 ///
 /// # Errors
 /// Those of [`parse`].

@@ -10,10 +10,10 @@ use super::number;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotComparable {
-    /// Null and another value. As in the Go program spiff++, the message is empty.
+    /// One of the values is null, and the other is not. As in the Go program spiff++, the message is empty.
     #[error("")]
     Null,
-    /// A string and a value that has no text form.
+    /// The left value is a string, and the right value is no string, integer or boolean.
     #[error("types uncomparable")]
     Types,
 }
@@ -65,13 +65,15 @@ impl PartialEq for Annotations {
     }
 }
 
-/// Compares two values as the operator `==` does. It converts the right value to the type of the left one.
+/// Compares two values as the operator `==` does. If possible, the operator converts the right value to the type of the
+/// left value.
 ///
-/// `1 == "1"`, `"true" == true` and `1 == true` are true, and `true == 1` is false. A float equals no value.
-/// Null equals only null. Inside of lists and maps, two values that can't be compared count as different.
+/// `1 == "1"`, `"true" == true` and `1 == true` are true, and `true == 1` is false. A float equals no value, not even
+/// itself. Two nulls are equal. Inside of lists and maps, two values that can't be compared count as different.
 ///
 /// # Errors
-/// When one value is null or a string, and the operator can't compare it with the other value.
+/// - [`NotComparable::Null`] if only one of the values is null.
+/// - [`NotComparable::Types`] if the left value is a string, and the right value is no string, integer or boolean.
 pub fn equals(left: &Value, right: &Value) -> Result<bool, NotComparable> {
     Ok(match (left, right) {
         (Value::Null, Value::Null) => true,

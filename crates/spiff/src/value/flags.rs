@@ -18,16 +18,16 @@ impl Flags {
     pub const TEMPORARY: Self = Self(1);
     /// `&local`: the node is removed when its own document is finished.
     pub const LOCAL: Self = Self(1 << 1);
-    /// `&inject`: if the next document lacks the node, the node is added to it. If the next document contains
-    /// the node, the value of this node overrides the value there.
+    /// `&inject` in a stub: if the next document lacks the node, the engine adds the node to that document. If the next
+    /// document contains the node, the value in the stub overrides the value in that document.
     pub const INJECT: Self = Self(1 << 2);
-    /// `&default`: if the next document lacks the node, the node is added to it. If the next document
-    /// contains the node, the value there stays.
+    /// `&default` in a stub: if the next document lacks the node, the engine adds the node to that document. If the
+    /// next document contains the node, that document keeps its own value.
     pub const DEFAULT: Self = Self(1 << 3);
     /// `&state`: the node is part of the document [`Processed::state`](crate::Processed::state).
     pub const STATE: Self = Self(1 << 4);
-    /// `&dynamic`: the node is a template, or comes from a template. The next document, and each document after it,
-    /// instantiates the template again.
+    /// `&dynamic`: the value of the node is a template, or was created from a template. Each document that takes the
+    /// node from a stub creates a new value from this template.
     pub const DYNAMIC: Self = Self(1 << 5);
     /// The engine has added the node from a stub.
     pub const INJECTED: Self = Self(1 << 6);
@@ -72,7 +72,8 @@ impl Flags {
         self.0 == 0
     }
 
-    /// Tells whether the node is added to the next document, by `&inject` or `&default`.
+    /// Tells whether the flag [`INJECT`](Self::INJECT) or [`DEFAULT`](Self::DEFAULT) is set. If a node of a stub has
+    /// one of these flags, and the next document lacks the node, the engine adds the node to that document.
     pub const fn is_inject(self) -> bool {
         self.has(Self::INJECT) || self.has(Self::DEFAULT)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::node::{Map, Node};
 
-/// Tells whether a key is one of the two merge keys.
+/// Tells whether a key is `<<` or `<<<`.
 pub(crate) fn is_merge_key(key: &str) -> bool {
     matches!(key, "<<" | "<<<")
 }

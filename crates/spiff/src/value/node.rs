@@ -44,13 +44,14 @@ pub enum Value {
     Expression(Arc<dyn Pending>),
 }
 
-/// The interface by which code outside of the evaluator of expressions uses a lambda.
+/// A lambda. The evaluator of expressions implements this trait. Other code uses lambdas through this trait.
 ///
-/// [`Host::call`](crate::functions::Host::call) calls a lambda.
+/// The trait contains no method that calls the lambda. Use [`Host::call`](crate::functions::Host::call) instead.
 pub trait Callable: Any + Debug + Send + Sync {
     /// Returns the text of the lambda with the values that it has captured, such as `{x: 1}lambda|y|->x + y`.
     fn text(&self) -> String;
-    /// Returns the text of the lambda for documents, without the captured values.
+    /// Returns the text of the lambda as the engine writes it to documents, such as `lambda|y|->x + y`. This text does
+    /// not contain the captured values.
     fn source(&self) -> String {
         self.text()
     }
@@ -62,7 +63,7 @@ pub trait Callable: Any + Debug + Send + Sync {
     fn as_any(&self) -> &dyn Any;
 }
 
-/// The interface by which code outside of the evaluator of expressions uses a template.
+/// A template. The evaluator of expressions implements this trait. Other code uses templates through this trait.
 pub trait TemplateValue: Any + Debug + Send + Sync {
     /// Returns the content in its original form. This form is written to documents, and compared by `==`.
     fn original(&self) -> &Node;
@@ -70,7 +71,8 @@ pub trait TemplateValue: Any + Debug + Send + Sync {
     fn as_any(&self) -> &dyn Any;
 }
 
-/// The interface by which code outside of the evaluator uses a parsed expression.
+/// A parsed expression that is not evaluated yet. The evaluator of expressions implements this trait. Other code uses
+/// such expressions through this trait.
 pub trait Pending: Any + Debug + Send + Sync {
     /// Returns the text of the expression, without `((` and `))`.
     fn text(&self) -> String;
@@ -241,7 +243,6 @@ impl Node {
         self.annotations.as_ref()
     }
 
-    /// Tells whether the node has annotations.
     pub(crate) fn has_annotations(&self) -> bool {
         self.annotations.is_some()
     }

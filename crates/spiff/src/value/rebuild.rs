@@ -3,8 +3,8 @@
 use super::node::{Map, Node, Value};
 use crate::too_deep::with_stack;
 
-/// Replaces each node below `node` by the result of `change`, and removes it if the result is `None`.
-/// Unchanged lists and maps keep their addresses.
+/// Returns a copy of `node` in which `change` has replaced each node below `node`. If `change` returns `None` for a
+/// node, the copy does not contain this node. `node` and the copy share unchanged lists and maps.
 pub(crate) fn rebuilt(node: &Node, change: &dyn Fn(&Node) -> Option<Node>) -> Node {
     with_stack(|| match node.value() {
         Value::List(list) => {

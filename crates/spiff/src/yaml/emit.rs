@@ -15,20 +15,20 @@ const WIDTH: usize = 80;
 /// Maximum length in bytes of a key that is written without `? `.
 const SIMPLE_KEY: usize = 128;
 
-/// Writes a node, with a line break at the end.
+/// Returns the value of a node as YAML, with a line break at the end.
 ///
 /// ```
-/// use windlass_spiff::value::Value;
-/// use windlass_spiff::yaml::value_to_yaml;
+/// use windlass_spiff::value::{Node, Value};
+/// use windlass_spiff::yaml::to_yaml;
 ///
 /// let value = Value::map([("list", Value::list(["yes".into(), "Gruß".into()])), ("text", "a\nb".into())]);
-/// assert_eq!(value_to_yaml(&value), "list:\n- \"yes\"\n- \"Gru\\xDF\"\ntext: |-\n  a\n  b\n");
+/// assert_eq!(to_yaml(&Node::new(value)), "list:\n- \"yes\"\n- \"Gru\\xDF\"\ntext: |-\n  a\n  b\n");
 /// ```
 pub fn to_yaml(node: &Node) -> String {
     value_to_yaml(node.value())
 }
 
-/// Writes a value, with a line break at the end.
+/// Returns a value as YAML, with a line break at the end.
 pub fn value_to_yaml(value: &Value) -> String {
     let mut writer =
         Writer { out: String::new(), column: 0, indent: None, after_blank: true, at_indent: true };
@@ -38,7 +38,8 @@ pub fn value_to_yaml(value: &Value) -> String {
     writer.out
 }
 
-/// The position of a value in the output.
+/// The role of a value in the document: the root, an entry of a list, the key of a field, or the value of a field. A
+/// key after `? ` counts as the value of a field.
 #[derive(Clone, Copy, PartialEq)]
 enum Context {
     Root,
@@ -51,7 +52,8 @@ struct Writer {
     out: String,
     column: usize,
     indent: Option<usize>,
-    /// Whether the next value may follow the last output directly, with no space between them.
+    /// Whether the current line is empty or contains only indentation. If not, the writer puts a space before the next
+    /// value.
     after_blank: bool,
     /// Whether the current line contains only indentation and signs such as `-`.
     at_indent: bool,
@@ -287,7 +289,7 @@ impl Writer {
     }
 }
 
-/// The notation in which a text is written.
+/// The notation of a text: without quotes, in single quotes, in double quotes, or as a block of lines after `|`.
 #[derive(Clone, Copy, PartialEq)]
 enum Notation {
     Plain,

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use windlass_source::Source;
-use windlass_spiff::{Engine, Features, Limits, Map, Node, Outside, SpiffError, Value, yaml};
+use windlass_spiff::value::{Map, Node, Value};
+use windlass_spiff::{Engine, Features, Limits, Outside, SpiffError, yaml};
 
 fn run(engine: &Engine, text: &str) -> Result<String, String> {
     let template = Source::new("t.yml", text);

@@ -330,7 +330,7 @@ fn sign(
     built.map_err(|error| error.to_string())?.to_der().map_err(|error| error.to_string())
 }
 
-/// Reads a certificate.
+/// Parses a certificate in PEM format.
 pub(super) fn read(text: &str) -> Result<Certificate, String> {
     let block = pem::read(text).ok_or("invalid certificate format (expected pem block)")?;
     if block.label != "CERTIFICATE" {
@@ -339,7 +339,7 @@ pub(super) fn read(text: &str) -> Result<Certificate, String> {
     Certificate::from_der(&block.content).map_err(|error| format!("x509: malformed certificate: {error}"))
 }
 
-/// Returns the public key of a certificate.
+/// Returns the public key of a certificate in PEM format.
 pub(super) fn public_key(text: &str) -> Result<PublicKey, String> {
     key_of(&read(text)?)
 }
@@ -350,7 +350,7 @@ pub(super) fn key_of(certificate: &Certificate) -> Result<PublicKey, String> {
     PublicKey::from_spki(&der).ok_or_else(|| "unknown type of public key".to_owned())
 }
 
-/// Tells whether a certificate may sign other certificates.
+/// Tells whether a certificate belongs to a certificate authority, according to its extension `BasicConstraints`.
 pub(super) fn may_sign(certificate: &Certificate) -> bool {
     let found = certificate.tbs_certificate().get_extension::<BasicConstraints>();
     found.ok().flatten().is_some_and(|(_, constraints)| constraints.ca)

@@ -14,7 +14,6 @@ use x509_cert::spki::{DecodePublicKey as _, EncodePublicKey as _, ObjectIdentifi
 use super::pem;
 use crate::functions::argument::quoted;
 
-/// A private key.
 #[derive(Clone)]
 pub(super) enum PrivateKey {
     Rsa(Box<rsa::RsaPrivateKey>),
@@ -24,7 +23,6 @@ pub(super) enum PrivateKey {
     P521(p521::SecretKey),
 }
 
-/// A public key.
 #[derive(Clone)]
 pub(super) enum PublicKey {
     Rsa(Box<rsa::RsaPublicKey>),
@@ -56,14 +54,15 @@ macro_rules! draw {
 }
 
 impl PrivateKey {
-    /// Generates an RSA key.
+    /// Generates an RSA key with a modulus of `bits` bits. `lot` is the source of randomness.
     pub(super) fn rsa<R: CryptoRng>(lot: &mut R, bits: usize) -> Result<Self, String> {
         let key =
             rsa::RsaPrivateKey::new(lot, bits).map_err(|error| format!("failed to generate key: {error}"))?;
         Ok(Self::Rsa(Box::new(key)))
     }
 
-    /// Generates a key on an elliptic curve.
+    /// Generates a key on the elliptic curve `P224`, `P256`, `P384` or `P521`. Any other name is an error. `lot` is the
+    /// source of randomness.
     pub(super) fn on_curve<R: CryptoRng>(lot: &mut R, curve: &str) -> Result<Self, String> {
         Ok(match curve {
             "P224" => Self::P224(draw!(lot, p224, 28)),
@@ -165,7 +164,7 @@ impl PublicKey {
             .map_err(|error| format!("failed to write public key: {error}"))
     }
 
-    /// Encodes the key as PEM, with the block types of the Go program spiff++.
+    /// Encodes the key as PEM. As in the Go program spiff++, the block type is `RSA PUBLIC KEY` or `ECDSA PUBLIC KEY`.
     pub(super) fn to_pem(&self) -> Result<String, String> {
         match self {
             Self::Rsa(key) => key
@@ -176,7 +175,7 @@ impl PublicKey {
         }
     }
 
-    /// Encodes the key as PEM, with the standard block type.
+    /// Encodes the key as PEM with the block type `PUBLIC KEY`, in the standard format PKIX.
     pub(super) fn to_pkix(&self) -> Result<String, String> {
         Ok(pem::write("PUBLIC KEY", &self.to_spki()?))
     }

@@ -61,7 +61,8 @@ pub(super) fn parse(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(map)
 }
 
-/// Returns the texts of one kind in the subject of a certificate. `oid` identifies the kind.
+/// Returns the values of one attribute in the subject of a certificate. `oid` identifies the attribute. For example,
+/// `2.5.4.10` is the organization.
 fn subject(certificate: &Certificate, oid: &str) -> Vec<String> {
     let oid = ObjectIdentifier::new_unwrap(oid);
     let name = certificate.tbs_certificate().subject();

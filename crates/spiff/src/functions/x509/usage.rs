@@ -11,8 +11,8 @@ pub(super) enum Usage {
     Extended(ObjectIdentifier),
 }
 
-/// Basic usages: the name that `x509cert` accepts, the name that `x509parsecert` returns, and the usage.
-/// `x509cert` ignores the letter case, so it also accepts the returned names apart from `ContentCommitment`.
+/// Basic usages: the name that `x509cert` accepts in any letter case, the name that `x509parsecert` returns, and the
+/// usage. `x509cert` does not accept the name `ContentCommitment`.
 const BASIC: [(&str, &str, KeyUsages); 9] = [
     ("signature", "Signature", KeyUsages::DigitalSignature),
     ("commitment", "ContentCommitment", KeyUsages::NonRepudiation),
@@ -59,12 +59,13 @@ impl Usage {
     }
 }
 
-/// Returns the names of basic usages for `x509parsecert`, in the order of [`BASIC`].
+/// Returns the names under which `x509parsecert` shows basic usages, in the order of [`BASIC`].
 pub(super) fn basic_names(usages: FlagSet<KeyUsages>) -> impl Iterator<Item = &'static str> {
     BASIC.iter().filter(move |(.., usage)| usages.contains(*usage)).map(|(_, shown, _)| *shown)
 }
 
-/// Returns the name of an extended usage for `x509parsecert`.
+/// Returns the name under which `x509parsecert` shows an extended usage. If the usage is unknown, this name is
+/// `UnknownExtKeyUsage`.
 pub(super) fn extended_name(usage: &ObjectIdentifier) -> &'static str {
     EXTENDED.iter().find(|(_, oid)| oid == usage).map_or("UnknownExtKeyUsage", |(shown, _)| shown)
 }

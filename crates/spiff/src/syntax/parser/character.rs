@@ -43,7 +43,7 @@ impl Parser<'_> {
         self.note(begin);
     }
 
-    /// Parses whitespace.
+    /// Parses one or more whitespace characters. Returns `None` if there are none.
     pub(super) fn blank(&mut self) -> Option<()> {
         let begin = self.at;
         (self.skip(is_blank) > 0).then(|| self.note(begin))

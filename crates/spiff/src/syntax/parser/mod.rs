@@ -26,7 +26,6 @@ use state::{Parser, Recursive};
 use super::ast::{Child, Place};
 use super::error::SyntaxError;
 
-/// The result of a parse.
 pub(super) struct Parsed {
     pub(super) expr: Child,
     /// Whether the value of the expression depends on its place in the document.

@@ -9,7 +9,7 @@ use crate::too_deep;
 /// Maximum number of nested calls of [`Parser::remembered`] that parse one level of an expression.
 const RULES_PER_LEVEL: u32 = 9;
 
-/// A rule of the grammar.
+/// A function that parses one rule of the grammar at the current position. Returns `None` if the rule does not match.
 pub(super) type Rule = fn(&mut Parser<'_>) -> Option<Tree>;
 
 /// The rules that can contain themselves. Modules of lower layers call them through the parser.
@@ -48,7 +48,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parses an expression.
     pub(super) fn expression(&mut self) -> Option<Tree> {
         (self.recursive.expression)(self)
     }
