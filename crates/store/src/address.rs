@@ -26,8 +26,9 @@ pub fn without_password(url: &str) -> String {
 
 /// Tells whether the text after a `?` is a query such as `sslmode=require&password=a`.
 ///
-/// If the text is no query, the `?` belongs to a password that is not encoded. In `postgres://me:a?b=1@db/shop`, for
-/// example, the password is `a?b=1`. So an `@` shows that the text is no query, except in the value of `password`.
+/// A `?` may also belong to a password that is not percent-encoded. In `postgres://me:a?b=1@db/shop`, the password is
+/// `a?b=1`. In such an address, the `@` before the host comes after the `?`. So a text with an `@` counts as no query,
+/// unless the `@` is in the value of the parameter `password`.
 fn is_query(text: &str) -> bool {
     text.split('&').all(|part| {
         part.split_once('=').is_some_and(|(key, value)| {

@@ -32,17 +32,18 @@ pub enum Change {
     PutElement(Box<ElementRecord>),
     /// Drops an element and its instance.
     DropElement(ElementName),
-    /// Renames an existing assembly in all of its records, and seals its secrets again. The batch must be
-    /// committed under a lease on the new name. The leases on the old name and on the other changed
-    /// assemblies must be added with [`beside`](Batch::beside). If an assembly with the new name exists, the
-    /// batch is refused.
+    /// Renames an existing assembly. Replaces the old name in the records of this assembly and of the assemblies
+    /// [`others`](Rename::others). Seals the secrets of the renamed assembly again. The batch must be committed under a
+    /// lease on the new name. The leases on the old name and on `others` must be added with [`beside`](Batch::beside).
+    /// If an assembly with the new name exists, the batch is refused.
     Rename(Box<Rename>),
     /// Gives the lease's assembly its natural id, as [`claim`](crate::Store::claim) does. The batch is
     /// refused if another assembly of the same owner has the id, or if the assembly has no owner.
     Claim(String),
     /// Puts the instance of an element of an existing assembly.
     PutInstance(Box<InstanceRecord>),
-    /// Puts a pair of an existing assembly. A pair is a relationship between two nodes.
+    /// Puts a pair of an existing assembly. A pair is a relationship between one source element and one target element,
+    /// such as the web server `shop__web__2` and the load balancer `shop__lb`.
     PutPair(Box<PairRecord>),
     /// Drops a pair.
     DropPair(Box<PairKey>),
@@ -77,12 +78,12 @@ pub enum Change {
     /// Puts a package, unless a package with the same digest exists. A package stays only while an assembly,
     /// a version or a document pins it. So a change that pins the package must follow in the same batch.
     PutPackage(Box<PackageRecord>),
-    /// Puts a document of the lease's assembly or of the project. A document of the assembly is dropped with
-    /// the assembly. The batch is refused if the document does not meet the condition
-    /// [`expected`](DocumentDraft::expected), or if a package of the document is missing.
+    /// Puts a document. Its [scope](windlass_model::document::DocumentScope) is the lease's assembly or the project. A
+    /// document of the assembly is dropped with the assembly. The batch is refused if the stored document does not meet
+    /// the condition [`expected`](DocumentDraft::expected), or if a package of the document is missing.
     PutDocument(Box<DocumentDraft>),
-    /// Drops a document of the lease's assembly or of the project, if it exists. The batch is refused if the
-    /// document does not meet the condition of the change.
+    /// Drops a document, if it exists. Its [scope](windlass_model::document::DocumentScope) is the lease's assembly or
+    /// the project. The batch is refused if the stored document does not meet the condition [`Expected`].
     DropDocument(Box<DocumentKey>, Expected),
     /// Ends an open request of the lease's assembly: puts its final record, and drops its sealed content.
     EndRequest(Box<RequestRecord>),
@@ -391,8 +392,8 @@ impl Change {
         }
     }
 
-    /// Tells whether the change concerns an element, an instance or a secret. Such a change is also allowed
-    /// under a lease added with `beside`.
+    /// Tells whether the change puts an element, an instance or a secret. A batch may make such a change to a further
+    /// assembly, if the lease on that assembly was added with [`Batch::beside`].
     fn is_of_parts(&self) -> bool {
         matches!(self, Self::PutElement(_) | Self::PutInstance(_) | Self::PutSecret { .. })
     }

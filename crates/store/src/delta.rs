@@ -10,9 +10,17 @@
 //!
 //! | | |
 //! |---|---|
-//! | `["=", new]` | a replacement by another value |
-//! | `["{", {key: delta}, [key]]` | an object: changed or added members, then the removed keys |
-//! | `["[", [item]]` | an array of items: `[from, count]` (unchanged items), `[from, delta]` (a changed one), or `["+", new]` |
+//! | `["=", new]` | the new value, which replaces the old value |
+//! | `["{", {key: delta}, [key]]` | an object: deltas of the changed or added members, then the removed keys |
+//! | `["[", [item]]` | an array: its items in the new order |
+//!
+//! Each item of an array is one of these arrays. `from` is the index of an item in the old array:
+//!
+//! | | |
+//! |---|---|
+//! | `[from, count]` | `count` unchanged items, beginning with the item `from` |
+//! | `[from, delta]` | the item `from`, changed by `delta` |
+//! | `["+", new]` | a new item |
 
 use std::collections::HashMap;
 

@@ -78,7 +78,7 @@ pub enum StoreError {
     /// An assembly claims a natural id that already belongs to another assembly of the same owner.
     #[error("the natural id `{natural_id}` of `{owner}` belongs to `{by}`; `windlass status {by}` shows it")]
     Claimed {
-        /// The owner of both assemblies.
+        /// The owner of `by` and of the assembly that claims the id.
         owner: AssemblyName,
         /// The claimed natural id.
         natural_id: String,
@@ -96,7 +96,7 @@ pub enum StoreError {
     Address {
         /// The address, without its password.
         address: String,
-        /// The reason, and how to fix the address.
+        /// The reason why the address can't be used. In most cases, the text also says how to write the address.
         why: String,
     },
     /// The path does not name a windlass store, or the header of the file is damaged.

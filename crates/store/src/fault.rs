@@ -13,7 +13,8 @@ pub(crate) trait Refusal {
     fn at(&self, place: &Path) -> StoreError;
 }
 
-/// An internal error.
+/// An error inside a store. `E` is the error type of the database, such as `rusqlite::Error`. [`at`](Self::at) converts
+/// the error into a [`StoreError`], and adds the path of the store.
 #[derive(Debug)]
 pub(crate) enum Fault<E> {
     /// The database returned an error, or can't be reached.

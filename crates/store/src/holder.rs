@@ -51,14 +51,15 @@ impl fmt::Display for Holder {
     }
 }
 
-/// A check whether the holder of a lease is dead.
+/// A source of information about processes of the operating system. A store asks this source whether the program that
+/// holds a lease has ended.
 pub trait Processes: Send + Sync {
     /// Tells whether the holder has provably ended. If the holder may be alive, returns `false`. The lease of
     /// such a holder becomes free only when it is released or expires.
     fn is_dead(&self, holder: &Holder) -> bool;
 }
 
-/// The processes of the operating system, as its kernel reports them.
+/// The implementation of [`Processes`] that asks the kernel of this machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemProcesses;
 

@@ -17,7 +17,7 @@ use windlass_source::{Code, files};
 
 use crate::codes;
 
-/// The source of the key.
+/// The source of the key that seals the secrets of a store.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum KeySource {
@@ -53,10 +53,10 @@ pub enum KeyError {
         /// The permission bits of the file.
         mode: u32,
     },
-    /// The content is not a key.
+    /// The content of the key file, or the text in [`KeySource::Text`], is not a key.
     #[error("{origin} holds no key: {reason}")]
     Malformed {
-        /// The source of the content, as the message names it, for example `` the file `a.key` ``.
+        /// The source of the content, as the message names it: `` the file `a.key` ``, or for a text `` `DEMO_KEY` ``.
         origin: String,
         /// The reason why the content is not a key. The reason does not quote the content.
         reason: SealingKeyError,
@@ -86,7 +86,8 @@ pub enum KeyError {
     /// A value can't be sealed or opened, because the store has no key.
     #[error("the sealed value {value} is needed, and {problem}")]
     Needed {
-        /// The name of the value in messages: the property that has the value, or else the id of the secret.
+        /// The needed value, as the message names it, for example `` `password` of `shop__db` ``. If no property is
+        /// known that contains the value, the message names the id of the secret.
         value: String,
         /// The reason why the store has no key.
         problem: Box<KeyError>,
@@ -205,8 +206,8 @@ fn make(path: &Path, entropy: &dyn Entropy) -> Result<SealingKey, KeyError> {
 /// The end of the name of each draft. A draft is a key file that [`make`] has not linked to its final path yet.
 const DRAFT: &str = ".new";
 
-/// Writes a draft, and returns its open file with a lock. As long as the file is open, the lock shows that
-/// the draft is in use.
+/// Creates the draft of a key file at `path`, and writes `line` to the draft. The line contains the key. Returns the
+/// open draft with a lock. The lock shows other programs that the draft is in use. Closing the draft releases the lock.
 fn write(path: &Path, line: &str) -> io::Result<File> {
     loop {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;

@@ -1,12 +1,12 @@
 //! Durable state of windlass: records, leases, events, secrets, documents and pinned packages.
 //!
-//! An orchestrator can crash at any point. Everything that it reported as done must survive the crash
-//! completely. An orchestrator that lost its lease must not change the records of the next holder. The trait
+//! An orchestrator, such as windlass, can crash at any point. Everything that it reported as done must survive
+//! the crash completely. An orchestrator that lost its lease must not change the records of the next holder. The trait
 //! [`Store`] states these guarantees. `SqliteStore` implements them in one file, and `PostgresStore` in a
 //! schema of a PostgreSQL database.
 //!
-//! A holder takes the [`Lease`] of an assembly, commits [`Batch`]es of changes under the lease, and releases
-//! the lease:
+//! A program, the [`Holder`], takes the [`Lease`] of an assembly, commits [`Batch`]es of changes under the
+//! lease, and releases the lease:
 //!
 //! ```
 //! # use std::error::Error;
@@ -20,19 +20,19 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn Error>> {
 //! # let folder = tempfile::tempdir()?;
-//! # // In a program: one that asks the kernel.
+//! # // In a program: an entropy source that asks the kernel.
 //! # let entropy = Arc::new(CountingEntropy::default());
 //! let key = KeySource::File(folder.path().join("key"));
 //! let options = Options::new(key, Arc::new(SystemClock), entropy).create(true);
 //! let store = SqliteStore::open(folder.path().join("store.db"), options)?;
 //!
-//! // One process at a time writes to an assembly. A second process gets an error that names the first one.
+//! // One program at a time writes to an assembly. A second program gets an error that names the first one.
 //! let h_bta: AssemblyName = "h_bta".parse()?;
 //! let lease = store.lease(&h_bta, &Holder::current("windlass up h_bta")).await?;
 //! let second = store.lease(&h_bta, &Holder::current("windlass down h_bta")).await;
 //! assert!(matches!(second, Err(StoreError::Held { by, .. }) if by.command == "windlass up h_bta"));
 //!
-//! // A batch is applied whole or not at all. Its ticket resolves once it is on the disk.
+//! // A batch is applied completely or not at all. Its ticket resolves once the batch is on the disk.
 //! # let assembly = samples::assembly(&h_bta, &[]);
 //! # let started = samples::event(&h_bta, "up");
 //! let password = "h_bta/password".parse()?;
@@ -43,7 +43,7 @@
 //! let last = store.commit(&lease, batch).await?;
 //! assert_eq!(last, Seq(1));
 //!
-//! // Every process may read, now or after a crash. A snapshot shows the records at one point in time.
+//! // Every program may read, now or after a crash. A snapshot shows the records at one point in time.
 //! let snapshot = store.load(&h_bta).await?.expect("it was just put");
 //! assert_eq!(snapshot.secrets[&"h_bta/password".parse()?].expose(), b"hunter2");
 //! assert_eq!(store.events(Seq::START, 100).await?.len(), 1);
@@ -53,13 +53,13 @@
 //! # }
 //! ```
 //!
-//! The modules, in data-flow order:
+//! The main types and modules:
 //!
 //! | | |
 //! |---|---|
 //! | [`Holder`], [`Lease`], [`LeaseTerms`] | the right to write, its expiry, and the detection of dead holders |
 //! | [`Batch`], [`Change`], [`Ticket`] | changes to write, and the signal that they are durable |
-//! | [`Snapshot`], [`History`] | the records that a store reads, to resume work or to inspect past processes |
+//! | [`Snapshot`], [`History`] | records for resuming work, and records of past processes (executions of intents) |
 //! | [`Watch`] | waiting for events of this and other programs |
 //! | [`key`] | the key that seals secrets, and its file |
 //! | [`codes`] | the codes of errors |
@@ -68,7 +68,7 @@
 //! | `testing` | an in-memory store, and the conformance suite for every store (feature `testing`) |
 //!
 //! The crate never reads environment variables, the wall clock or a random source by itself: the caller
-//! passes clock, entropy and key. Every failure is a [`StoreError`], whose message says what to do about it.
+//! passes clock, entropy and key. Every failure is a [`StoreError`], whose message says what the user can do.
 
 #![cfg_attr(
     not(any(feature = "postgres", feature = "sqlite")),

@@ -16,7 +16,8 @@ use windlass_model::{AssemblyName, ProcessId};
 pub struct Rename {
     /// The old and the new name.
     pub renaming: Renaming,
-    /// The assemblies, other than the renamed one, whose records name it.
+    /// The other assemblies whose records contain the old name. These are the assemblies that refer to the renamed
+    /// assembly, and the assemblies that the renamed assembly owns.
     pub others: BTreeSet<AssemblyName>,
     /// The plans of processes, in which the caller has replaced the name. A store can't read plans, so it
     /// leaves the plans of all other processes unchanged.
@@ -24,7 +25,7 @@ pub struct Rename {
 }
 
 impl Rename {
-    /// Returns the old names of the assemblies whose records change.
+    /// Returns the assemblies whose records change: first the renamed assembly under its old name, then `others`.
     pub(crate) fn scopes(&self) -> impl Iterator<Item = &AssemblyName> {
         std::iter::once(&self.renaming.from).chain(&self.others)
     }
@@ -42,8 +43,8 @@ impl Rename {
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) use self::rows::{ROWS, Rows};
 
-/// The tables whose rows contain the names of assemblies and elements only in two places: in the JSON of the
-/// column `record`, and in columns that are derived from this JSON.
+/// The tables that a renaming changes in the same way: the renaming replaces the old name in the JSON of the column
+/// `record`. Other tables, such as `version` and `secret`, need code of their own.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod rows {
     use serde::Serialize;
@@ -62,7 +63,7 @@ mod rows {
         pub(crate) table: &'static str,
         /// The SQL condition that selects the rows. Its parameter 1 is the name of the assembly.
         pub(crate) of_assembly: &'static str,
-        /// Returns the JSON of a record in which the assembly has the new name.
+        /// Takes the JSON of a record, and returns the JSON with the new name of the assembly.
         pub(crate) renamed: fn(&Rename, &str) -> Text,
     }
 
@@ -79,9 +80,9 @@ mod rows {
     const OF_CALL: &str = "id IN (SELECT job_call.job FROM job_call JOIN call ON call.id = job_call.call
         JOIN process ON process.id = call.process WHERE process.assembly = $1)";
 
-    /// The tables whose rows contain names only in the JSON of the column `record`, and in columns that are
-    /// derived from this JSON. The rows of jobs, calls and steps are found by the row of their process, which
-    /// still has the old name.
+    /// The tables, and the condition that selects the rows of an assembly in each table. The rows of jobs, calls and
+    /// steps are selected by the column `assembly` of their process. So a renaming changes the column `record` of all
+    /// these rows before it changes the column `assembly`.
     pub(crate) const ROWS: [Rows; 9] = [
         Rows { table: "element", of_assembly: "assembly = $1", renamed: record::<ElementRecord> },
         Rows { table: "instance", of_assembly: "assembly = $1", renamed: record::<InstanceRecord> },

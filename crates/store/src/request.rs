@@ -19,7 +19,7 @@ pub(crate) fn document_name(key: &DocumentKey) -> SecretRef {
     name.parse().expect("the names have no strange character and at most 50 characters")
 }
 
-/// Returns the error for an assembly that claims a natural id, but does not exist or has no owner.
+/// Returns the error of [`claim`](crate::Store::claim) for an assembly that does not exist or has no owner.
 pub(crate) fn no_owner(scope: &AssemblyName) -> StoreError {
     StoreError::Refused {
         scope: scope.clone(),

@@ -9,7 +9,7 @@ use windlass_secret::{Nonce, Sealed, SealingKey, SecretRef, Sensitive};
 use crate::error::StoreError;
 use crate::key::{KeyError, KeySource};
 
-/// Seals and opens secrets.
+/// Encrypts (*seals*) and decrypts (*opens*) the secrets of a store.
 pub(crate) struct Seal {
     /// The key of the store, or the reason why there is none.
     key: Result<SealingKey, KeyError>,
@@ -22,8 +22,8 @@ impl Seal {
         Ok(Self { key: Ok(key.obtain(true, &**entropy)?), entropy: entropy.clone() })
     }
 
-    /// Obtains the key of an existing store. Without the key, everything in the store except the secrets can
-    /// be read.
+    /// Obtains the key of an existing store. If the key can't be obtained, the result is a `Seal` without a key. The
+    /// store can then read everything except the secrets.
     pub(crate) fn of_existing(key: &KeySource, entropy: &Arc<dyn Entropy>) -> Self {
         Self { key: key.obtain(false, &**entropy), entropy: entropy.clone() }
     }
@@ -33,7 +33,8 @@ impl Seal {
         self.key.as_ref().map(drop).map_err(Clone::clone)
     }
 
-    /// Seals a value under its name. Each call uses a new nonce, so the bytes differ each time.
+    /// Encrypts a value that has the name `secret`. The result can be opened only with the same name. Each call uses a
+    /// new nonce, so two calls with the same value return different bytes.
     pub(crate) fn seal(&self, secret: &SecretRef, value: &Sensitive<Vec<u8>>) -> Result<Vec<u8>, StoreError> {
         let key = self.key(secret)?;
         let Ok(nonce) = Nonce::generate(|bytes| {
@@ -43,15 +44,16 @@ impl Seal {
         Ok(key.seal(secret, value.expose(), nonce).as_bytes().to_vec())
     }
 
-    /// Opens a value that was sealed under the same name.
+    /// Decrypts a value. `secret` is the name with which the value was sealed.
     pub(crate) fn open(&self, secret: &SecretRef, sealed: &[u8]) -> Result<Sensitive<Vec<u8>>, StoreError> {
         let key = self.key(secret)?;
         let opened = Sealed::from_bytes(sealed.to_vec()).and_then(|sealed| key.open(secret, &sealed));
         opened.map_err(|source| KeyError::Unopened { secret: secret.clone(), source }.into())
     }
 
-    /// Opens a secret of an assembly. If the store has no key, the error names the first property whose value
-    /// contains the secret, or else the secret.
+    /// Opens a secret of an assembly. If the store has no key, the error names a property whose value contains the
+    /// secret, such as `` `password` of `shop__db` ``. If no property contains the secret, the error names the id of
+    /// the secret.
     pub(crate) fn open_of(
         &self,
         assembly: &AssemblyRecord,
@@ -75,7 +77,8 @@ impl Seal {
         self.seal(&check_name(), &Sensitive::new(Vec::new()))
     }
 
-    /// Discards the key if `check` was not sealed with it. `wrong` creates the error that says so.
+    /// Discards the key if `check`, a result of [`check_value`](Self::check_value), was not sealed with it.
+    /// [`problem`](Self::problem) then returns the error that `wrong` creates.
     pub(crate) fn verify(&mut self, check: &[u8], wrong: impl FnOnce() -> KeyError) {
         if self.key.is_ok() && self.open(&check_name(), check).is_err() {
             self.key = Err(wrong());

@@ -18,7 +18,7 @@ pub struct Snapshot {
     pub elements: BTreeMap<ElementName, ElementRecord>,
     /// The instances of the assembly's elements, as the drivers have reported them.
     pub instances: BTreeMap<ElementName, InstanceRecord>,
-    /// The pairs of the assembly's relationships.
+    /// The pairs of the assembly. A pair is a relationship between one source element and one target element.
     pub pairs: BTreeMap<PairKey, PairRecord>,
     /// The processes that have not ended, oldest first.
     pub processes: Vec<ProcessRecord>,

@@ -162,7 +162,7 @@ async fn by_reading(
     })
 }
 
-/// The reason why a run of statements failed.
+/// The error of [`send_run`]. `Refused` contains the field `reason` of [`StoreError::Refused`].
 enum RunFailed {
     Refused(String),
     Fault(Fault),
@@ -174,7 +174,10 @@ impl<F: Into<Fault>> From<F> for RunFailed {
     }
 }
 
-/// Sends statements together, and checks the answers.
+/// Executes a run of statements. A run is a sequence of statements of the kind [`Sent::Together`].
+///
+/// The function sends all statements of the run, and then checks the answer to each statement. If a change breaks a
+/// rule of the store, returns [`RunFailed::Refused`]. For example, the process of a step may be missing.
 async fn send_run(
     db: &Client,
     cache: &mut Statements,
@@ -210,7 +213,8 @@ async fn number_events(db: &Client, batch: &Batch) -> Outcome<Seq> {
     take_numbers(db, events).await
 }
 
-/// Lists the statements of a batch in order.
+/// Translates the changes of a batch into statements, in the order of the changes. The events of the batch get
+/// consecutive numbers that end with `last`.
 fn statements(batch: &Batch, scope: &AssemblyName, seal: &Seal, last: Seq) -> Outcome<Vec<Statement>> {
     let events = batch.changes().iter().filter(|change| matches!(change, Change::Event(_))).count();
     let scope = scope.to_string();
@@ -457,8 +461,9 @@ const SETTLE_CALLS: &str = "UPDATE call SET open = FALSE
 
 const REFERENCE: &str = "INSERT INTO reference (assembly, target) VALUES ($1, $2)";
 
-/// Saves the digests of an assembly's packages in a setting of the transaction. The statements of a batch are
-/// sent together, so no statement can use the answer of another.
+/// Saves the digests of an assembly's packages in the setting `windlass.packages` of the transaction. After the
+/// assembly and its pins are deleted, [`DROP_NOTED`] reads this setting. The digests can't be parameters of
+/// `DROP_NOTED`, because both statements are sent before the first answer arrives.
 const NOTE_PACKAGES: &str =
     "SELECT set_config('windlass.packages', coalesce((SELECT string_agg(package, ' ') FROM (
         SELECT package FROM pin WHERE assembly = $1

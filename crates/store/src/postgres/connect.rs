@@ -41,7 +41,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0004.sql"),
 ];
 
-/// The newest version that this program knows.
+/// The newest schema version that this program knows: the number of its migrations.
 #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "a handful")]
 const KNOWN: i32 = MIGRATIONS.len() as i32;
 
@@ -180,10 +180,10 @@ async fn version(db: &Transaction<'_>, address: &Address) -> Outcome<Option<i32>
     Ok(db.query_opt("SELECT version FROM store", &[]).await?.map(|row| row.get(0)))
 }
 
-/// The form of an address.
+/// The usual form of an address, as messages show it.
 pub const FORM: &str = "postgres://USER@HOST/DATABASE";
 
-/// The schemes of an address.
+/// The accepted schemes of an address, such as `postgres` in `postgres://db/shop`.
 const SCHEMES: [&str; 2] = ["postgres", "postgresql"];
 
 /// Common misspellings of the scheme.

@@ -1,5 +1,7 @@
-//! Documents as rows. A transaction that changes a document has locked the feed ([`lock_feed`]) before it
-//! calls this module.
+//! Stores documents as rows of PostgreSQL.
+//!
+//! A transaction that changes a document must lock the single row of the table `feed` first ([`lock_feed`]).
+//! [`store`] and [`remove`] do so themselves. The callers of [`put`] and [`drop`] must have done so.
 
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row};
@@ -19,7 +21,11 @@ use crate::error::StoreError;
 use crate::request::document_name;
 use crate::seal::Seal;
 
-/// Stores a document of the project with its packages, in a transaction of its own.
+/// Stores a document that belongs to the project, and not to an assembly. Also stores those of `packages` that the
+/// store does not contain yet. Calls [`lock_feed`] first.
+///
+/// Returns [`StoreError::DocumentChanged`] if the stored document does not meet the condition
+/// [`expected`](DocumentDraft::expected), and [`StoreError::NoPackage`] if a package is missing.
 pub(super) async fn store(
     db: &impl GenericClient,
     seal: &Seal,
@@ -42,7 +48,8 @@ pub(super) async fn store(
     }
 }
 
-/// Drops a document of the project, in a transaction of its own.
+/// Drops a document that belongs to the project, and not to an assembly, if the document exists. Calls [`lock_feed`]
+/// first. Returns [`StoreError::DocumentChanged`] if the stored document does not meet the condition `expected`.
 pub(super) async fn remove(db: &impl GenericClient, key: &DocumentKey, expected: Expected) -> Outcome<()> {
     lock_feed(db).await?;
     if drop(db, key, expected).await? {
@@ -94,7 +101,6 @@ pub(super) async fn drop(db: &impl GenericClient, key: &DocumentKey, expected: E
     Ok(true)
 }
 
-/// Reads a document.
 pub(super) async fn find(db: &impl GenericClient, key: &DocumentKey) -> Outcome<Option<DocumentRecord>> {
     let [scope, kind, name] = columns(key);
     let row = db.query_opt(FIND, &[&scope, &kind, &name]).await?;
@@ -114,7 +120,7 @@ pub(super) async fn secrets(
     Ok(row.map(|row| seal.open(&document_name(key), row.get(0))).transpose()?)
 }
 
-/// Reads a page of the documents of a scope and kind.
+/// Reads up to `limit` documents of a scope and kind, sorted by name. Only names greater than `after` are read.
 pub(super) async fn page(
     db: &impl GenericClient,
     scope: &DocumentScope,

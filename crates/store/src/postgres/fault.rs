@@ -1,4 +1,4 @@
-//! Conversion of PostgreSQL errors.
+//! Converts PostgreSQL errors to [`StoreError`]s, and chooses the reaction to a failed transaction.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,6 @@ use tokio_postgres::error::SqlState;
 use crate::error::StoreError;
 use crate::fault::{self, Refusal};
 
-/// An internal error of the PostgreSQL store.
 pub(super) type Fault = fault::Fault<tokio_postgres::Error>;
 
 pub(super) type Outcome<T> = Result<T, Fault>;
@@ -39,7 +38,8 @@ fn of_server(error: &tokio_postgres::Error, place: &Path) -> StoreError {
     }
 }
 
-/// Returns a hint for a server that is unreachable or rejects the login.
+/// Returns a hint for the user, which is appended to the message of `error`. There are hints for an unreachable server,
+/// a rejected login, a missing database, and too many connections. For all other errors, the hint is empty.
 fn hint(error: &tokio_postgres::Error) -> &'static str {
     match error.code().map(SqlState::code) {
         None if error.to_string().starts_with("error connecting to server") => {
@@ -109,7 +109,6 @@ pub(super) enum Remedy {
     Reconnect,
 }
 
-/// Returns the reaction to a fault.
 pub(super) fn remedy(fault: &Fault) -> Remedy {
     match fault {
         Fault::Sql(error) => of_code(error),

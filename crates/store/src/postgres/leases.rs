@@ -1,4 +1,4 @@
-//! Leases, process ids and stop requests, as rows.
+//! Reads and writes the rows of leases and of stop requests, and the counter of process ids.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -40,7 +40,8 @@ async fn now(db: &impl GenericClient) -> Outcome<Moment> {
 /// for a row.
 const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-/// Grants a lease and records it.
+/// Grants the lease on `scope` to `holder`, if the lease is free, has expired, or belongs to a dead holder. Otherwise
+/// returns [`StoreError::Held`].
 pub(super) async fn grant(
     db: &impl GenericClient,
     rules: &Rules,
@@ -61,7 +62,8 @@ pub(super) async fn grant(
     Ok(lease)
 }
 
-/// Records a renewal.
+/// Records that the lease was renewed at the current time of the server. Returns [`StoreError::LeaseLost`] if `lease`
+/// is not the current lease.
 pub(super) async fn renew(db: &impl GenericClient, lease: &Lease) -> Outcome<()> {
     check_lease(db, lease).await?;
     let sql = format!("UPDATE lease SET renewed = {NOW} WHERE scope = $1");
@@ -76,7 +78,8 @@ pub(super) async fn lock(db: &impl GenericClient, scopes: &[&str]) -> Outcome<()
     Ok(())
 }
 
-/// Releases a lease.
+/// Releases the lease. The row of the lease stays, because the next lease needs a higher epoch. Returns
+/// [`StoreError::LeaseLost`] if `lease` is not the current lease.
 pub(super) async fn release(db: &impl GenericClient, lease: &Lease) -> Outcome<()> {
     check_lease(db, lease).await?;
     db.execute("UPDATE lease SET holder = NULL WHERE scope = $1", &[&lease.scope.as_str()]).await?;
@@ -127,13 +130,12 @@ pub(super) async fn ask_to_stop(
     Ok(())
 }
 
-/// Tells whether a stop of the process was requested.
 pub(super) async fn is_asked_to_stop(db: &impl GenericClient, process: ProcessId) -> Outcome<bool> {
     let sql = "SELECT 1 FROM stop WHERE process = $1";
     Ok(db.query_opt(sql, &[&process.0.cast_signed()]).await?.is_some())
 }
 
-/// Reserves process ids.
+/// Reserves `count` ids, and returns them in ascending order. Requests get their ids from the same counter.
 pub(super) async fn reserve_processes(db: &impl GenericClient, count: u32) -> Outcome<Vec<ProcessId>> {
     let sql = "UPDATE store SET reserved = reserved + $1 RETURNING reserved";
     let last: i64 = db.query_one(sql, &[&i64::from(count)]).await?.get(0);

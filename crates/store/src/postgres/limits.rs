@@ -14,8 +14,8 @@ pub(super) const LOCK: Duration = Duration::from_secs(10);
 /// errors of the server arrive first.
 pub(super) const ANSWER: Duration = Duration::from_secs(45);
 
-/// Maximum idle time of a connection inside a transaction, in which it holds row locks. A client that is idle
-/// for longer is suspended or gone.
+/// Maximum time that a client may wait between two statements of a transaction. After this time, the server closes the
+/// connection, and thereby releases the row locks of the transaction. A client that waits longer is suspended or gone.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// Maximum silence of the network before a connection counts as broken.

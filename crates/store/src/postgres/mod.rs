@@ -1,8 +1,8 @@
 //! The store that several machines share: a schema of a PostgreSQL database.
 //!
 //! The store gives the same guarantees as the store in one file, by other means. One connection applies
-//! batches (`writer`). A few connections change single rows such as leases, and a few connections read
-//! (`pool`). Leases are measured by the server's time.
+//! batches (`writer`). A few connections make changes outside of batches, such as the renewal of a lease, and a few
+//! connections read (`pool`). Leases are measured by the server's time.
 //!
 //! A batch locks the row of its lease, so that no other holder can take the lease while the batch is written. The
 //! batch also locks the single row of the table `feed`, which contains the number of the last event. So the
@@ -137,7 +137,8 @@ impl PostgresStore {
         })
     }
 
-    /// Returns the address, without the password.
+    /// Returns the address, without the password. The type is [`Path`], because errors such as [`StoreError::Locked`]
+    /// name a store by a path.
     pub fn address(&self) -> &Path {
         Path::new(&self.name)
     }
@@ -165,7 +166,7 @@ impl PostgresStore {
     }
 }
 
-/// Number of connections that change single rows.
+/// Number of connections for changes outside of batches, such as the renewal of a lease.
 const CHANGERS: usize = 3;
 
 #[async_trait]

@@ -1,4 +1,5 @@
-//! Assemblies that belong to an owner, which is another assembly. An owned assembly may have a natural id.
+//! Assemblies that belong to an owner, which is another assembly. An owned assembly may have a natural id. A natural id
+//! is the id of an instance outside of windlass, such as the id of a virtual machine in its cloud.
 
 use tokio_postgres::GenericClient;
 use windlass_model::AssemblyName;
@@ -11,8 +12,7 @@ use crate::lease::Lease;
 use crate::request::no_owner;
 use crate::snapshot::Owned;
 
-/// Gives the lease's assembly a natural id, in a transaction of its own. A natural id identifies a launched
-/// instance outside of windlass. The assembly must have an owner. Each claim calls [`lock_feed`], so claims run
+/// Gives the lease's assembly a natural id. The assembly must have an owner. Calls [`lock_feed`], so that claims run
 /// one after the other.
 pub(super) async fn claim(db: &impl GenericClient, lease: &Lease, natural_id: &str) -> Outcome<()> {
     check_lease(db, lease).await?;
@@ -20,8 +20,8 @@ pub(super) async fn claim(db: &impl GenericClient, lease: &Lease, natural_id: &s
     put(db, &lease.scope, natural_id).await
 }
 
-/// Gives an assembly a natural id, which identifies a launched instance outside of windlass. The assembly must
-/// have an owner. The caller must have checked the lease, and must have called [`lock_feed`].
+/// Gives the assembly `scope` a natural id. The assembly must have an owner. The caller must have checked the lease,
+/// and must have called [`lock_feed`].
 pub(super) async fn put(db: &impl GenericClient, scope: &AssemblyName, natural_id: &str) -> Outcome<()> {
     let name = scope.as_str();
     let sql = "SELECT owner FROM assembly WHERE name = $1 AND owner IS NOT NULL";
@@ -47,7 +47,7 @@ pub(super) async fn claimant(
     row.map(|row| assembly_name(row.get(0))).transpose()
 }
 
-/// Reads a page of the assemblies of an owner.
+/// Reads up to `limit` assemblies of an owner, sorted by name. Only names greater than `after` are read.
 pub(super) async fn owned(
     db: &impl GenericClient,
     owner: &AssemblyName,

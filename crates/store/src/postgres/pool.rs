@@ -1,5 +1,5 @@
-//! Connections for reading, and for changes of single rows. They are separate from the connection that
-//! applies batches, so that a lease can be renewed while a large batch is written.
+//! Connections for reading, and for changes outside of batches, such as the renewal of a lease. They are separate from
+//! the connection that applies batches. So a lease can be renewed while a large batch is written.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) const PAUSE: Duration = Duration::from_millis(200);
 /// Maximum number of attempts of a transaction that conflicts with concurrent transactions.
 pub(super) const ATTEMPTS: usize = 5;
 
-/// A pool of shared connections.
+/// A pool of connections. The store has one pool for reading, and one pool for changes outside of batches.
 #[derive(Clone)]
 pub(super) struct Connections {
     pool: Pool,

@@ -7,8 +7,11 @@ use windlass_model::{AssemblyName, ProcessId, Seq};
 use super::fault::Outcome;
 use super::row::from_json;
 
-/// Drops a process with its steps, calls, jobs and requests; its events stay. Returns `false` if the process
-/// must stay, and `true` if it was dropped or does not exist.
+/// Drops a process of the assembly `scope` with its steps, calls and jobs, and the request that it executed. The events
+/// of the process stay. Returns `true` if the process was dropped or does not exist.
+///
+/// Drops nothing and returns `false` if the process belongs to another assembly, has not ended, has a version, or has
+/// an open call.
 pub(super) async fn process(db: &impl GenericClient, scope: &AssemblyName, id: ProcessId) -> Outcome<bool> {
     let key = id.0.cast_signed();
     let sql = "SELECT record, assembly = $2 AND NOT open
@@ -40,7 +43,7 @@ pub(super) async fn process(db: &impl GenericClient, scope: &AssemblyName, id: P
     Ok(true)
 }
 
-/// Drops the events of processes of an assembly, except for the last event of the store.
+/// Drops all events of the given processes of the assembly `scope`. The last event of the store always stays.
 pub(super) async fn events_of_processes(
     db: &impl GenericClient,
     scope: &AssemblyName,
@@ -53,7 +56,7 @@ pub(super) async fn events_of_processes(
     Ok(())
 }
 
-/// Drops events of an assembly, except for the last event of the store.
+/// Drops those of the given events that belong to the assembly `scope`. The last event of the store always stays.
 pub(super) async fn events(db: &impl GenericClient, scope: &AssemblyName, events: &[Seq]) -> Outcome<()> {
     let numbers: Vec<i64> = events.iter().map(|event| event.0.cast_signed()).collect();
     let sql = "DELETE FROM event WHERE assembly = $1 AND seq < (SELECT last FROM feed) AND seq = ANY($2)";

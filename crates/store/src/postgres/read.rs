@@ -129,7 +129,8 @@ pub(super) async fn open_processes(db: &Transaction<'_>) -> Outcome<Vec<ProcessR
     records(db, "SELECT record FROM process WHERE open ORDER BY id", &[]).await
 }
 
-/// Reads all records of an assembly that the engine needs. Without `seal`, the secrets are left out.
+/// Reads the records that the engine needs to resume work on the assembly `scope`. Without `seal`, the result contains
+/// no secrets.
 pub(super) async fn load(
     db: &Transaction<'_>,
     seal: Option<&Seal>,

@@ -132,9 +132,9 @@ async fn rewrite(db: &impl GenericClient, rename: &Rename, of: &Rows, scope: &As
     Ok(())
 }
 
-/// The statements that write the new names into the key columns of the tables. The column `record` already
-/// contains the new names, as JSON. The statements copy the names from this column, or write the new name of the
-/// assembly.
+/// The statements that replace the old names in the columns other than `record`. Parameter 1 is the name of an assembly
+/// before the renaming, and parameter 2 is its name afterwards. The column `record` already contains the new names, so
+/// the statements copy the names of elements from this column.
 const FOLLOW: [&str; 8] = [
     "UPDATE element SET assembly = $2, name = record::json->>'name' WHERE assembly = $1",
     "UPDATE instance SET assembly = $2, element = record::json->>'element' WHERE assembly = $1",
@@ -148,8 +148,8 @@ const FOLLOW: [&str; 8] = [
     "UPDATE event SET assembly = $2 WHERE assembly = $1",
 ];
 
-/// Seals each secret of the assembly again under the new name of the secret. A sealed value can be opened
-/// only with the name under which it was sealed.
+/// Seals each secret of the assembly again. The name of a secret changes, too, because it begins with the name of the
+/// assembly, as in `shop:given/1`. A sealed value can be opened only with the name under which it was sealed.
 async fn secrets(db: &impl GenericClient, seal: &Seal, rename: &Rename) -> Outcome<()> {
     let (from, to) = (&rename.renaming.from, &rename.renaming.to);
     for row in db.query("SELECT id, sealed FROM secret WHERE assembly = $1", &[&from.as_str()]).await? {
@@ -165,8 +165,8 @@ async fn secrets(db: &impl GenericClient, seal: &Seal, rename: &Rename) -> Outco
     Ok(())
 }
 
-/// Moves the documents of the assembly. The secret part of each document is sealed again under the new name
-/// of the document.
+/// Moves the documents of the assembly to its new name. The secret part of each document is sealed again, because the
+/// name under which it was sealed contains the name of the assembly.
 async fn documents(db: &impl GenericClient, seal: &Seal, rename: &Rename) -> Outcome<()> {
     let (from, to) = (&rename.renaming.from, &rename.renaming.to);
     let select = "SELECT kind, name, sealed FROM document WHERE scope = $1";

@@ -1,4 +1,4 @@
-//! Requests for the daemon, as rows.
+//! Reads and writes the rows of requests. A request is an intent that is queued for the daemon.
 
 use tokio_postgres::{GenericClient, Row};
 use windlass_model::record::EventDraft;
@@ -77,7 +77,6 @@ fn record(row: &Row) -> Outcome<RequestRecord> {
     from_json(row.get(0))
 }
 
-/// Adds an event, and returns its number.
 async fn event(db: &impl GenericClient, draft: &EventDraft) -> Outcome<Seq> {
     let seq = take_numbers(db, 1).await?;
     let number = seq.0.cast_signed();

@@ -39,8 +39,8 @@ enum Trust {
 
 /// The settings `sslmode` and `sslrootcert` of an address.
 ///
-/// windlass removes these settings from the address before it gives the address to the crate `tokio-postgres`. This
-/// crate does not know the modes `verify-ca` and `verify-full`, and does not know `sslrootcert`.
+/// windlass removes these settings from the address before it gives the address to the crate `tokio-postgres`.
+/// `tokio-postgres` knows neither the modes `verify-ca` and `verify-full` nor the setting `sslrootcert`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
     /// The value of `sslmode`.
@@ -149,7 +149,7 @@ fn authorities(file: Option<&Path>) -> Result<RootCertStore, String> {
 /// A verifier that ignores the host name of a certificate, and optionally its signer.
 #[derive(Debug)]
 struct Lenient {
-    /// The verifier of the signature; `None` accepts any signer.
+    /// Checks that a known authority has signed the certificate. `None` accepts every certificate.
     signed: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<CryptoProvider>,
 }
@@ -209,7 +209,6 @@ pub(super) struct ToHost {
     name: Option<ServerName<'static>>,
 }
 
-/// A connection that is encrypted by TLS.
 pub(super) struct Encrypted<S>(Box<tokio_rustls::client::TlsStream<S>>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Tls {

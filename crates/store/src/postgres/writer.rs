@@ -41,8 +41,8 @@ const GROUP: usize = 256;
 
 /// A change of the store that waits until the writer task applies it.
 pub(super) struct QueuedWrite {
-    /// The leases under which the task applies the change. The first lease belongs to the assembly that is changed.
-    /// The others belong to further assemblies that a batch changes.
+    /// The leases that the write needs. For a release, this is the lease to release. For a batch, the first lease is
+    /// the one under which the batch is committed. The others were added with [`Batch::beside`].
     pub(super) leases: Vec<Lease>,
     pub(super) work: Work,
     pub(super) reply: oneshot::Sender<Result<Seq, StoreError>>,
@@ -67,7 +67,7 @@ impl Pending {
     }
 }
 
-/// The state of the writer task.
+/// The task that executes [`QueuedWrite`]s. The task has its own connection.
 pub(super) struct WriterTask {
     pub(super) address: Address,
     pub(super) client: Option<Client>,
@@ -284,7 +284,7 @@ async fn within<T>(address: &Address, answer: impl Future<Output = Outcome<T>>) 
     }
 }
 
-/// Announces the last event, unless a later one was announced.
+/// Publishes `seq` as the number of the last durable event, unless a higher number was published before.
 pub(super) fn announce(last: &watch::Sender<Seq>, seq: Seq) {
     last.send_if_modified(|known| *known < seq && std::mem::replace(known, seq) != seq);
 }

@@ -21,21 +21,20 @@ pub(super) enum Fate {
     Aborted,
     /// The transaction is still open, because the server has not noticed that the client is gone.
     Open,
-    /// The outcome is not known. The server was restarted, and may have given the number of this transaction to a
-    /// later one. Either this transaction or the later one is committed.
+    /// The outcome is not known. The server was restarted, and reports a committed transaction with this number. After
+    /// a crash, the server may give the number of an interrupted transaction to a later transaction. So the committed
+    /// transaction may be this one or a later one.
     Unknown,
 }
 
 /// The start time of the server, in microseconds since 1970.
 const SERVER: &str = "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint";
 
-/// Returns the current transaction.
 pub(super) async fn current(db: &impl GenericClient) -> Outcome<Xact> {
     let row = db.query_one(&format!("SELECT txid_current(), {SERVER}"), &[]).await?;
     Ok(Xact { id: row.get(0), server: row.get(1) })
 }
 
-/// Queries the outcome of a transaction.
 pub(super) async fn fate(db: &impl GenericClient, xact: Xact) -> Outcome<Fate> {
     let (status, server) = match db.query_one(&format!("SELECT txid_status($1), {SERVER}"), &[&xact.id]).await
     {
@@ -65,8 +64,8 @@ mod tests {
         client
     }
 
-    /// After a crash, the server gives the number of an interrupted transaction to another transaction, which
-    /// is committed.
+    /// The server crashes while a transaction is open. After the restart, a committed transaction may have the same
+    /// number as the interrupted transaction. [`fate`] must not report the interrupted transaction as committed.
     #[tokio::test]
     async fn a_transaction_that_a_crash_has_cut_is_never_committed() {
         let Some(server) = Server::own() else { return };
