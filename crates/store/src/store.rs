@@ -51,11 +51,11 @@ pub trait Store: Send + Sync {
     /// Returns the renewal interval and the expiry of leases.
     fn lease_terms(&self) -> LeaseTerms;
 
-    /// Takes the lease on an assembly, which need not exist yet.
+    /// Takes the lease on an assembly, which need not exist yet. The epoch of the new lease is higher than the epochs
+    /// of all earlier leases on the assembly.
     ///
-    /// If another holder has the lease, the store grants it only if that holder is provably dead, or did not
-    /// renew the lease in time. Every new lease on an assembly has a higher epoch than all earlier leases on
-    /// it.
+    /// If the lease is held, the store grants a new lease only if the current holder is provably dead, or did not renew
+    /// the lease in time. So the store also refuses a second request of the current holder.
     ///
     /// # Errors
     /// [`StoreError::Held`] names the current holder, which may be the caller itself.
@@ -163,8 +163,9 @@ pub trait Store: Send + Sync {
     /// [`StoreError::Key`] if a secret can't be opened, and every error of reading.
     async fn load(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError>;
 
-    /// Reads several assemblies as [`load`](Self::load) does, each at one point in time. Assemblies that do
-    /// not exist are left out. A store may read all of them at once.
+    /// Reads several assemblies as [`load`](Self::load) does, and leaves out assemblies that do not exist. All records
+    /// of one assembly are from the same point in time. The records of two assemblies may be from different points in
+    /// time.
     ///
     /// # Errors
     /// The errors of [`load`](Self::load).
@@ -232,9 +233,11 @@ pub trait Store: Send + Sync {
         natural_id: &str,
     ) -> Result<Option<AssemblyName>, StoreError>;
 
-    /// Stores a document of the project. Also stores those of `packages` that the store does not contain yet.
-    /// Returns the new revision. Drops the packages of the previous revision that nothing pins any more. The
-    /// caller needs no lease. A document of an assembly is stored by [`commit`](Self::commit) instead.
+    /// Stores a document of the project ([`DocumentScope::Project`]), and returns the new revision of the document. The
+    /// caller needs no lease. To store a document of an assembly, use [`commit`](Self::commit).
+    ///
+    /// The method also stores each package of `packages` that the store does not contain yet. It drops each package of
+    /// the previous revision that nothing pins any more.
     ///
     /// # Errors
     /// [`StoreError::DocumentChanged`] if the stored document does not meet the condition
@@ -245,8 +248,8 @@ pub trait Store: Send + Sync {
         packages: Vec<PackageRecord>,
     ) -> Result<Revision, StoreError>;
 
-    /// Drops a document of the project if it exists, and its packages that nothing pins any more. The caller
-    /// needs no lease.
+    /// Drops a document of the project ([`DocumentScope::Project`]) if the document exists. Also drops each package of
+    /// the document that nothing pins any more. The caller needs no lease.
     ///
     /// # Errors
     /// [`StoreError::DocumentChanged`] if the stored document does not meet the condition `expected`.

@@ -10,8 +10,9 @@ use windlass_model::Seq;
 
 use crate::error::StoreError;
 
-/// A future that waits until a batch is durable. It returns the number of the last event of the store, or the error for
-/// which the batch was not applied.
+/// A future that resolves when a batch is durable, or when the store has failed to store the batch. `Ok` contains the
+/// number of the last event in the store directly after the batch. `Err` contains the reason why the batch was not
+/// applied, or says that the outcome is unknown.
 ///
 /// The store applies the batch even if the caller drops the ticket. The caller then gets no result.
 #[must_use = "a batch is durable only once its ticket has resolved with `Ok`"]

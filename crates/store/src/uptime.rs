@@ -55,7 +55,8 @@ mod system {
     }
 }
 
-/// Reports no ticks. Without a boot id, ticks of different boots could not be told apart.
+/// The clock of systems other than Linux. It returns no ticks, because windlass can't read a boot id on these systems.
+/// Without a boot id, windlass could not tell the ticks of different boots apart.
 #[cfg(not(target_os = "linux"))]
 mod system {
     use super::Tick;

@@ -7,14 +7,15 @@ use windlass_model::record::{AssemblyRecord, VersionRecord};
 
 use crate::delta::{applied, delta};
 
-/// Maximum number of rows in a chain, which is a full copy and its deltas. A delta needs less space than a
-/// full copy of the topology, but each delta is one more row to read.
+/// Maximum number of rows in a chain. A chain consists of the full copy of a version, and of the deltas that follow
+/// this copy. A delta needs less space than a full copy, but each delta is one more row to read.
 const LONGEST: usize = 16;
 
-/// A stored version.
+/// A row of the database that contains a version, either as a full copy or as a delta to an earlier version.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct VersionRow {
-    /// The id of the process whose goal is the version. The process may have failed to reach this goal.
+    /// The id of the process that tried to establish the version. The id also identifies the version, because each
+    /// process has at most one version.
     pub(crate) process: u64,
     /// The process id of the version on which the delta is based; `None` for a full copy.
     pub(crate) base: Option<u64>,
@@ -46,7 +47,7 @@ pub(crate) fn kept(
     Ok(VersionRow { process: process.0, base: None, text: whole })
 }
 
-/// Returns the rows of all versions of an assembly, in order.
+/// Encodes all versions of an assembly as rows. `records` must be sorted by process id. The rows have the same order.
 pub(crate) fn rows(records: &[VersionRecord]) -> Result<Vec<VersionRow>, String> {
     let mut rows: Vec<VersionRow> = Vec::with_capacity(records.len());
     for VersionRecord { process, assembly } in records {
@@ -56,8 +57,8 @@ pub(crate) fn rows(records: &[VersionRecord]) -> Result<Vec<VersionRow>, String>
     Ok(rows)
 }
 
-/// Decodes rows, and returns the versions from process `from` on. The rows are sorted by process, and the
-/// first row is a full copy.
+/// Decodes rows, and returns the versions whose process id is at least `from`. The rows must be sorted by process id,
+/// and the first row must be a full copy.
 pub(crate) fn records(rows: Vec<VersionRow>, from: u64) -> Result<Vec<VersionRecord>, String> {
     let read = |(process, document)| {
         let assembly = serde_json::from_value(document)
@@ -83,7 +84,8 @@ pub(crate) fn freed(rows: Vec<VersionRow>, goes: impl Fn(u64) -> bool) -> Result
         .collect())
 }
 
-/// Decodes the last version of a chain: a full copy followed by deltas, each based on the row before.
+/// Decodes the last version of a chain. A chain consists of a full copy and the deltas that follow it, each based on
+/// the row before. Returns the process id and the record of the version, or `None` if there are no rows.
 fn last(rows: Vec<VersionRow>) -> Result<Option<(u64, Value)>, String> {
     rows.into_iter().try_fold(None, |before, row| document(row, before).map(Some))
 }

@@ -23,7 +23,6 @@ pub struct Watch {
 
 /// Detection of commits by other programs.
 pub(crate) struct Polling {
-    /// Interval between two polls.
     pub(crate) every: Duration,
     /// Returns the number of the last durable event.
     pub(crate) last: Arc<dyn Fn() -> BoxFuture<'static, Result<Seq, StoreError>> + Send + Sync>,

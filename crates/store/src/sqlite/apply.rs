@@ -58,11 +58,12 @@ pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) 
 /// The outcome of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Applied {
-    /// The change was applied.
     Yes,
-    /// The id or the name belongs to another assembly, and nothing was changed.
+    /// Another assembly already uses the id or the name in the change, such as the natural id in [`Change::Claim`]. The
+    /// change had no effect.
     Taken,
-    /// The record that the change refers to is missing or belongs to another assembly.
+    /// The change refers to a record that is missing, belongs to another assembly, or does not permit the change. For
+    /// example, the request in [`Change::EndRequest`] has already ended.
     Orphan,
     /// A document does not meet the condition of the change.
     Conflict,

@@ -57,7 +57,6 @@ pub(super) fn drop(db: &Connection, key: &DocumentKey, expected: Expected) -> Ou
     Ok(true)
 }
 
-/// Reads the keys of the documents of an assembly.
 pub(super) fn of(db: &Connection, assembly: &AssemblyName) -> Outcome<Vec<DocumentKey>> {
     let sql = "SELECT kind, name FROM document WHERE scope = ?1";
     let damaged = |error| Fault::Damaged(format!("a document has a bad name: {error}"));
@@ -68,7 +67,7 @@ pub(super) fn of(db: &Connection, assembly: &AssemblyName) -> Outcome<Vec<Docume
     })
 }
 
-/// Reads a document.
+/// Reads a document without its secret part. Returns `None` if the document does not exist.
 pub(super) fn find(db: &Connection, key: &DocumentKey) -> Outcome<Option<DocumentRecord>> {
     let sql = "SELECT name, revision, version, body FROM document
         WHERE scope = ?1 AND kind = ?2 AND name = ?3";
@@ -77,7 +76,7 @@ pub(super) fn find(db: &Connection, key: &DocumentKey) -> Outcome<Option<Documen
     Ok(found.into_iter().next())
 }
 
-/// Opens the secret part of a document.
+/// Opens the secret part of a document. Returns `None` if the document has no secret part or does not exist.
 pub(super) fn secrets(
     db: &Connection,
     seal: &Seal,
@@ -89,7 +88,8 @@ pub(super) fn secrets(
     Ok(sealed.flatten().map(|sealed| seal.open(&document_name(key), &sealed)).transpose()?)
 }
 
-/// Reads a page of the documents of a scope and kind.
+/// Reads up to `limit` documents of a scope and kind whose names come after `after`, sorted by name. If `after` is
+/// empty, the result begins with the first name.
 pub(super) fn page(
     db: &Connection,
     scope: &DocumentScope,

@@ -1,4 +1,4 @@
-//! Conversion of SQLite errors.
+//! Conversion of SQLite errors into [`StoreError`]s.
 
 use std::io;
 use std::path::Path;
@@ -11,7 +11,6 @@ use rustix::fs::Access;
 use crate::error::StoreError;
 use crate::fault::{self, Refusal};
 
-/// An internal error of the SQLite store.
 pub(super) type Fault = fault::Fault<rusqlite::Error>;
 
 pub(super) type Outcome<T> = Result<T, Fault>;

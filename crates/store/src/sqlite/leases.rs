@@ -35,7 +35,7 @@ pub(super) fn grant(
     Ok(lease)
 }
 
-/// Records a renewal.
+/// Checks that a lease is the current lease, and records that the holder renewed the lease at `now`.
 pub(super) fn renew(db: &Connection, lease: &Lease, now: &Moment) -> Outcome<()> {
     check_lease(db, lease)?;
     let mut update =
@@ -46,7 +46,8 @@ pub(super) fn renew(db: &Connection, lease: &Lease, now: &Moment) -> Outcome<()>
     Ok(())
 }
 
-/// Releases a lease.
+/// Checks that a lease is the current lease, and deletes the holder from the row of the lease. The row stays, because
+/// the next lease must have a higher epoch.
 pub(super) fn release(db: &Connection, lease: &Lease) -> Outcome<()> {
     check_lease(db, lease)?;
     db.prepare_cached("UPDATE lease SET holder = NULL WHERE scope = ?1")?.execute([lease.scope.as_str()])?;
@@ -79,7 +80,8 @@ fn read_standing(row: &Row<'_>) -> Outcome<Standing> {
     Ok(Standing { epoch, hold: holder.map(|holder| Hold { holder, since, renewed }) })
 }
 
-/// Returns the holder of the lease on `scope`.
+/// Returns the holder of the lease on `scope`. Returns `None` if the lease is free or has expired, or if the holder is
+/// dead.
 pub(super) fn holder(
     db: &Connection,
     policy: &LeasePolicy<'_>,
@@ -88,7 +90,8 @@ pub(super) fn holder(
     Ok(policy.holder(standing(db, scope)?))
 }
 
-/// Records a request to stop a process.
+/// Records a request to stop a process of the assembly `scope`. A second request for the same process changes nothing.
+/// Returns an error if the assembly has no such process.
 pub(super) fn ask_to_stop(db: &Connection, scope: &AssemblyName, process: ProcessId) -> Outcome<()> {
     let sql = "INSERT INTO stop (process) SELECT id FROM process WHERE id = ?1 AND assembly = ?2
         ON CONFLICT (process) DO UPDATE SET process = excluded.process";
@@ -99,13 +102,12 @@ pub(super) fn ask_to_stop(db: &Connection, scope: &AssemblyName, process: Proces
     Ok(())
 }
 
-/// Tells whether a stop of the process was requested.
 pub(super) fn is_asked_to_stop(db: &Connection, process: ProcessId) -> Outcome<bool> {
     let mut select = db.prepare_cached("SELECT 1 FROM stop WHERE process = ?1")?;
     Ok(select.exists([process.0.cast_signed()])?)
 }
 
-/// Reserves process ids.
+/// Takes the next `count` ids from the counter in the table `store`. Request ids come from the same counter.
 pub(super) fn reserve_processes(db: &Connection, count: u32) -> Outcome<Vec<ProcessId>> {
     let sql = "UPDATE store SET reserved = reserved + ?1 RETURNING reserved";
     let last: Option<i64> = db.prepare_cached(sql)?.query_row([count], |row| row.get(0)).optional()?;

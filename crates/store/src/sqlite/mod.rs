@@ -472,8 +472,8 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-/// Tells when the write-ahead log must be truncated after a batch. If the batch drops secrets, the log may
-/// still contain them until it is truncated.
+/// Returns whether and when the writer thread truncates the write-ahead log after a batch. If the batch drops secrets,
+/// the log may contain the secrets until it is truncated.
 fn wipes(batch: &Batch) -> Wipes {
     let wipes = batch.changes().iter().map(|change| match change {
         Change::DropAssembly(_) => Wipes::Now,

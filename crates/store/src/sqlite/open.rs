@@ -169,7 +169,8 @@ fn bring_up_to_date(
     Ok(id)
 }
 
-/// Writes the only row of the table `store`, with the id and the key check of the store.
+/// Writes the only row of the table `store`. The row contains the id of the store, and a fixed value that is sealed
+/// with the store's key. A program that opens the store later checks its own key by decrypting this value.
 fn found_store(db: &Connection, seal: &Seal, options: &Options) -> Outcome<()> {
     let id = StoreId::random(&*options.entropy);
     db.execute(

@@ -1,4 +1,5 @@
-//! Assemblies that belong to an owner, which is another assembly. An owned assembly may have a natural id.
+//! Assemblies that belong to an owner, which is another assembly. An owned assembly may have a natural id. The natural
+//! id identifies the assembly outside of windlass, like the id of a virtual machine in its cloud.
 
 use rusqlite::{Connection, OptionalExtension};
 use windlass_model::AssemblyName;
@@ -11,13 +12,15 @@ use crate::lease::Lease;
 use crate::request::no_owner;
 use crate::snapshot::Owned;
 
-/// Gives the lease's assembly a natural id. The assembly must have an owner.
+/// Checks that `lease` is the current lease, and gives the assembly of the lease a natural id. See [`put`].
 pub(super) fn claim(db: &Connection, lease: &Lease, natural_id: &str) -> Outcome<()> {
     check_lease(db, lease)?;
     put(db, &lease.scope, natural_id)
 }
 
-/// Gives an assembly a natural id. The assembly must have an owner, and the caller has checked its lease.
+/// Gives the assembly `scope` a natural id. Returns an error if the assembly has no owner, or if another assembly of
+/// the same owner has this natural id. The function checks no lease, so the caller must have checked the lease on
+/// `scope`.
 pub(super) fn put(db: &Connection, scope: &AssemblyName, natural_id: &str) -> Outcome<()> {
     let name = scope.as_str();
     let sql = "SELECT owner FROM assembly WHERE name = ?1 AND owner IS NOT NULL";
@@ -42,7 +45,8 @@ pub(super) fn claimant(
     name.map(|name| assembly_name(&name)).transpose()
 }
 
-/// Reads a page of the assemblies of an owner.
+/// Reads up to `limit` assemblies of `owner` whose names come after `after`, sorted by name. If `after` is empty, the
+/// result begins with the first name.
 pub(super) fn owned(db: &Connection, owner: &AssemblyName, after: &str, limit: usize) -> Outcome<Vec<Owned>> {
     let sql = "SELECT name, natural_id FROM assembly WHERE owner = ?1 AND name > ?2 ORDER BY name LIMIT ?3";
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);

@@ -28,7 +28,6 @@ pub(super) fn drop_unpinned(db: &Connection, digests: &[String]) -> Outcome<()> 
     Ok(())
 }
 
-/// Drops all packages that nothing pins.
 pub(super) fn drop_all_unpinned(db: &Connection) -> Outcome<()> {
     db.prepare_cached(DROP_ALL)?.execute([])?;
     Ok(())

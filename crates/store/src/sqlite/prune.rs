@@ -9,8 +9,12 @@ use windlass_model::{AssemblyName, ProcessId, Seq};
 use super::fault::Outcome;
 use super::row::{from_json, rows};
 
-/// Drops a process with its steps, calls, jobs and requests; its events stay. Returns `false` if the process
-/// must stay, and `true` if it was dropped or does not exist.
+/// Drops a process of the assembly `scope`, with its steps, calls and jobs, and the request that it executed. The
+/// events of the process stay until [`events_of_processes`] drops them.
+///
+/// Drops nothing and returns `false` if the process belongs to another assembly, has not ended, or has an open call.
+/// The same happens if the table `version` contains a row for the process. Returns `true` if the process was dropped or
+/// does not exist.
 pub(super) fn process(db: &Connection, scope: &AssemblyName, id: ProcessId) -> Outcome<bool> {
     let key = id.0.cast_signed();
     let sql = "SELECT record, assembly = ?2 AND open = 0
@@ -49,8 +53,8 @@ pub(super) fn process(db: &Connection, scope: &AssemblyName, id: ProcessId) -> O
     Ok(true)
 }
 
-/// Drops the events of processes of an assembly. The last event of the store stays, so that its number is not
-/// given out again.
+/// Drops the events of the assembly `scope` that belong to one of the given processes. The last event of the store
+/// stays, so that its number is not given out again.
 pub(super) fn events_of_processes(
     db: &Connection,
     scope: &AssemblyName,
@@ -63,7 +67,7 @@ pub(super) fn events_of_processes(
     Ok(())
 }
 
-/// Drops events of an assembly, except for the last event of the store.
+/// Drops the events of the assembly `scope` that have one of the given numbers. The last event of the store stays.
 pub(super) fn events(db: &Connection, scope: &AssemblyName, events: &[Seq]) -> Outcome<()> {
     let sql = "DELETE FROM event WHERE assembly = ?1 AND seq < (SELECT max(seq) FROM event)
         AND seq IN (SELECT value FROM json_each(?2))";

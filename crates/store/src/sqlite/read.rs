@@ -17,7 +17,7 @@ use super::row::{from_json, records, rows};
 use crate::seal::Seal;
 use crate::snapshot::{History, ProcessHistory, Snapshot};
 
-/// Returns the number of the last event.
+/// Returns the number of the last event, or [`Seq::START`] if the store has no events.
 pub(super) fn last_event(db: &Connection) -> Outcome<Seq> {
     let last: i64 =
         db.prepare_cached("SELECT coalesce(max(seq), 0) FROM event")?.query_row([], |row| row.get(0))?;

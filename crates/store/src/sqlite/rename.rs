@@ -84,8 +84,8 @@ fn put(db: &Connection, scope: &AssemblyName, record: &AssemblyRecord) -> Outcom
     Ok(())
 }
 
-/// Replaces the versions of an assembly. Most versions are stored as deltas to others, so all versions are
-/// written again.
+/// Writes the new name of the renamed assembly into all versions of the assembly `scope`. Most versions are stored as
+/// deltas to earlier versions, so all versions are stored again.
 fn rewrite_versions(db: &Connection, rename: &Rename, scope: &AssemblyName) -> Outcome<()> {
     let mut records = versions::since(db, scope, ProcessId(0))?;
     for record in &mut records {
@@ -102,7 +102,8 @@ fn rewrite_versions(db: &Connection, rename: &Rename, scope: &AssemblyName) -> O
     Ok(())
 }
 
-/// Replaces the records of an assembly in one table.
+/// Writes the new name of the renamed assembly into the records of the assembly `scope` in the table `of`. `scope` is
+/// the old name of the renamed assembly, or one of [`Rename::others`].
 fn rewrite(db: &Connection, rename: &Rename, of: &Rows, scope: &AssemblyName) -> Outcome<()> {
     let Rows { table, of_assembly, renamed } = of;
     let select = format!("SELECT rowid, record FROM {table} WHERE {of_assembly}");
@@ -134,8 +135,9 @@ const FOLLOW: [&str; 8] = [
     "UPDATE event SET assembly = ?2 WHERE assembly = ?1",
 ];
 
-/// Seals each secret of the assembly again under the new name of the secret. A sealed value can be opened
-/// only with the name under which it was sealed.
+/// Renames the secrets of the assembly. The name of a secret may begin with the name of its assembly: the secret
+/// `shop:given/1` becomes `store:given/1`. A sealed value can be opened only with the name under which it was sealed.
+/// So each secret is sealed again under its new name.
 fn secrets(db: &Connection, seal: &Seal, rename: &Rename) -> Outcome<()> {
     let (from, to) = (&rename.renaming.from, &rename.renaming.to);
     let select = "SELECT id, sealed FROM secret WHERE assembly = ?1";
@@ -152,8 +154,9 @@ fn secrets(db: &Connection, seal: &Seal, rename: &Rename) -> Outcome<()> {
     Ok(())
 }
 
-/// Moves the documents of the assembly. The secret part of each document is sealed again under the new name
-/// of the document.
+/// Stores the documents of the assembly again, under the new name of the assembly. The secret part of a document is
+/// sealed under a name that contains the name of the assembly. So each secret part is sealed again. The old rows are
+/// deleted later, together with the old row of the assembly.
 fn documents(db: &Connection, seal: &Seal, rename: &Rename) -> Outcome<()> {
     let (from, to) = (&rename.renaming.from, &rename.renaming.to);
     for before in documents::of(db, from)? {

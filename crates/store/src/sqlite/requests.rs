@@ -63,7 +63,6 @@ pub(super) fn asked(db: &Connection, seal: &Seal, id: RequestId) -> Outcome<Opti
     Ok(sealed.map(|sealed| seal.open(&asked_name(id), &sealed)).transpose()?)
 }
 
-/// Adds an event.
 pub(super) fn event(db: &Connection, draft: &EventDraft) -> Outcome<()> {
     let sql = "INSERT INTO event (assembly, record) VALUES (?1, ?2)";
     db.prepare_cached(sql)?.execute((draft.assembly.as_str(), to_json(draft)?))?;

@@ -6,13 +6,11 @@ use serde::de::DeserializeOwned;
 
 use super::fault::{Fault, Outcome};
 
-/// Serializes a record.
 pub(super) fn to_json(record: &impl Serialize) -> Outcome<String> {
     serde_json::to_string(record)
         .map_err(|error| Fault::Damaged(format!("a record can't be written: {error}")))
 }
 
-/// Deserializes a record.
 pub(super) fn from_json<R: DeserializeOwned>(text: &str) -> Outcome<R> {
     serde_json::from_str(text).map_err(|error| Fault::Damaged(format!("a record can't be read: {error}")))
 }
@@ -25,7 +23,6 @@ pub(super) fn records<R: DeserializeOwned>(
     rows(statement, params, |row| from_json(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?))
 }
 
-/// Reads all rows of a query.
 pub(super) fn rows<T>(
     statement: &mut Statement<'_>,
     params: impl Params,

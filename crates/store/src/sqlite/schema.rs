@@ -19,7 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0006.sql"),
 ];
 
-/// The newest version that this program knows.
+/// The newest version of the schema that this program knows.
 #[expect(clippy::cast_possible_truncation, reason = "a program does not hold 2³² migrations")]
 pub(super) const KNOWN: u32 = MIGRATIONS.len() as u32;
 
@@ -28,7 +28,7 @@ pub(super) const KNOWN: u32 = MIGRATIONS.len() as u32;
 pub(super) enum Found {
     /// A new file, or a store whose creation was interrupted.
     Empty,
-    /// A store of this version.
+    /// A store whose schema has this version.
     Version(u32),
     /// A database of another program.
     Foreign,
@@ -46,7 +46,8 @@ pub(super) fn inspect(db: &Connection) -> Outcome<Found> {
     })
 }
 
-/// Migrates a file of `version` to the newest version. Must run within a transaction.
+/// Migrates a file from the schema version `version` to [`KNOWN`]. The version of an empty file is 0. Must run within a
+/// transaction.
 pub(super) fn migrate(db: &Connection, version: u32) -> Outcome<()> {
     migrate_to(db, version, KNOWN)
 }

@@ -10,7 +10,8 @@ use super::fault::{Fault, Outcome};
 use super::row::rows;
 use crate::version::{self, VersionRow};
 
-/// Puts a version.
+/// Stores a version, or replaces the version of the same process. Other versions may be stored as deltas to the
+/// replaced version. So the function first replaces these deltas by full copies.
 pub(super) fn put(db: &Connection, record: &VersionRecord) -> Outcome<()> {
     let scope = &record.assembly.name;
     let there = "SELECT 1 FROM version WHERE process = ?1";

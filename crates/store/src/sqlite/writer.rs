@@ -25,34 +25,35 @@ use crate::queue::{QUEUE, Waiting};
 /// Maximum number of writes in one transaction.
 const GROUP: usize = 256;
 
-/// When SQLite's write-ahead log must be truncated after a write. If a write drops secrets, the log may still contain
-/// them until it is truncated.
+/// Tells whether and when the writer thread truncates SQLite's write-ahead log after a write. If a write drops secrets,
+/// the log may contain the secrets until it is truncated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Wipes {
     /// The write drops no secrets, so the log need not be truncated.
     Never,
-    /// The thread truncates the log when it is idle.
+    /// The thread truncates the log when it has received no write for the time [`REST`], or when the store is closed.
     Later,
     /// The thread truncates the log before the caller gets the result of the write.
     Now,
 }
 
-/// Idle time of the thread before it truncates the write-ahead log.
+/// Time without a new write after which the thread makes a pending truncation of the write-ahead log.
 const REST: Duration = Duration::from_millis(200);
 
 /// A change of the store that waits until the writer thread makes it, for example the commit of a batch.
 pub(super) struct QueuedWrite<W> {
     /// The leases under which a batch is committed. If an earlier batch under one of these leases has failed, the
-    /// thread refuses the write. The list is empty for a change that needs no lease of the caller.
+    /// thread refuses the write. The list is empty for all writes other than [`commit`](crate::Store::commit).
     pub(super) leases: Vec<Lease>,
-    /// When the write-ahead log must be truncated after this change.
+    /// Whether and when the thread truncates the write-ahead log after this write.
     pub(super) wipes: Wipes,
     /// The function that makes the change. It runs again if its transaction is rolled back.
     pub(super) work: W,
 }
 
 impl<W> QueuedWrite<W> {
-    /// Creates a write without leases. The write drops no secrets.
+    /// Creates a write with an empty list of leases. The thread does not truncate the log after this write, so `work`
+    /// must not drop secrets.
     pub(super) fn of(work: W) -> Self {
         Self { leases: Vec::new(), wipes: Wipes::Never, work }
     }
@@ -67,7 +68,6 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread of `writer`.
     pub(super) fn start(writer: WriterThread) -> std::io::Result<Self> {
         let (queue, tasks) = sync_channel(QUEUE);
         let (waiting, path) = (writer.waiting.clone(), writer.path.clone());
@@ -147,9 +147,9 @@ struct Pending<W, T> {
 /// The data that the writer thread sends to the caller of a [`QueuedWrite`].
 struct Answer<W, T> {
     result: Result<T, StoreError>,
-    /// The function [`QueuedWrite::work`]. The caller's thread has allocated the memory of the function. The answer
-    /// contains the function so that the same thread frees this memory. If the writer thread freed the memory,
-    /// the two threads would wait for each other in the allocator.
+    /// The function [`QueuedWrite::work`], which the answer returns to the caller. The caller's thread has allocated
+    /// the memory of the function, and should also free this memory. If the writer thread freed it, both threads would
+    /// compete for the same lock of the allocator, and slow each other down.
     _work: W,
 }
 
@@ -185,9 +185,8 @@ where
     }
 }
 
-/// The state of the writer thread.
 pub(super) struct WriterThread {
-    /// The connection of the thread.
+    /// The only connection through which this program writes to the open store.
     pub(super) db: Connection,
     /// The file, for messages.
     pub(super) path: Arc<PathBuf>,
@@ -197,7 +196,7 @@ pub(super) struct WriterThread {
     pub(super) last: watch::Sender<Seq>,
     /// The leases that have a failed batch.
     pub(super) fence: Fence,
-    /// The number of waiting writes.
+    /// The number of queued writes, which the thread shares with its [`Writer`].
     pub(super) waiting: Arc<Waiting>,
 }
 
@@ -273,9 +272,9 @@ impl WriterThread {
         task.reply(transaction);
     }
 
-    /// Truncates the log if a write requires it at once, so that no file contains dropped secrets any more.
-    /// If another program is reading the log, the log is truncated later. This delay is safe because the
-    /// secrets in the log are sealed.
+    /// Truncates the write-ahead log if a write in `group` has the value [`Wipes::Now`]. Then no file contains the
+    /// secrets that the write dropped. If another connection is reading the log, SQLite does not truncate the log. The
+    /// secrets in the log are sealed, so they may stay there until the next truncation.
     fn wipe_after(&self, group: &[Box<dyn Task>]) {
         if group.iter().any(|task| task.wipes() == Wipes::Now) {
             self.wipe();

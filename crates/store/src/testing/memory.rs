@@ -63,8 +63,8 @@ struct CutState {
 }
 
 impl Cut {
-    /// Resolves when the program is dead. The caller must discard everything that the program does
-    /// afterwards.
+    /// Waits until the simulated program is dead. The code of the simulated program may keep running after this death.
+    /// So a test must stop this code, or ignore its results.
     pub async fn dead(&self) {
         while !self.is_dead() {
             let dead = self.0.dead.notified();
@@ -74,13 +74,14 @@ impl Cut {
         }
     }
 
-    /// Kills the program now.
+    /// Makes the simulated program die now. From now on, the store ignores the batches that the simulated program
+    /// commits.
     pub fn kill(&self) {
         self.0.left.store(0, Ordering::SeqCst);
         self.0.dead.notify_waiters();
     }
 
-    /// Tells whether the program is dead.
+    /// Tells whether the simulated program is dead.
     pub fn is_dead(&self) -> bool {
         self.0.left.load(Ordering::SeqCst) == 0
     }

@@ -78,8 +78,8 @@ pub(super) struct Records {
     recorded: usize,
     /// The last [`Revision`] that a stored document got. The next stored document gets the next number.
     changes: u64,
-    /// The value of `changes` after the last accepted batch or call. A refused batch resets `changes` to this
-    /// value.
+    /// The value of `changes` after the last accepted change. Such a change is a batch, or a call of a method such as
+    /// `put_document`. If a change is refused, `changes` is reset to this value.
     kept_changes: u64,
 }
 
@@ -298,7 +298,8 @@ impl Records {
         self.processes.drop(&process);
     }
 
-    /// Returns the pinned packages.
+    /// Returns the packages that assemblies, their versions and documents pin. The versions of a dropped assembly pin
+    /// nothing.
     fn pinned(&self) -> HashSet<PackageDigest> {
         let kept = self.versions.values().filter(|version| self.assemblies.has(&version.name));
         let of_documents = self.documents.values().flat_map(|of| of.record.packages.iter().cloned());
@@ -481,8 +482,8 @@ impl Records {
     }
 }
 
-/// The methods of [`Store`](crate::Store) that change records without a batch, and queries of documents and natural
-/// ids.
+/// Changes of documents, natural ids and requests without a batch, and queries of documents and owned assemblies. A
+/// natural id is the id of an owned assembly outside of windlass.
 impl Records {
     pub(super) fn put_document(
         &mut self,

@@ -34,7 +34,7 @@ pub fn name(name: &str) -> AssemblyName {
     name.parse().expect(VALID)
 }
 
-/// Returns the name of a resource of an assembly.
+/// Returns the element name of a component, such as `shop__web` for the component `web` of the assembly `shop`.
 pub fn part(assembly: &AssemblyName, component: &str) -> ElementName {
     ElementName::from(assembly).child(&component.parse().expect(VALID))
 }

@@ -165,13 +165,15 @@ impl Certificate<'_> {
     }
 }
 
-/// Returns a port that is currently free.
 fn free_port() -> u16 {
     let any = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("there is a free port");
     any.local_addr().expect("it has an address").port()
 }
 
-/// Finds the newest installed server, in `PATH` or in the distribution's folders.
+/// Returns the folder that contains the PostgreSQL programs `initdb`, `postgres` and `pg_isready`. The function
+/// searches the folders in `PATH`, and the folders `/usr/lib/postgresql/VERSION/bin`. If several folders contain all
+/// three programs, the function returns the last of these folders in alphabetical order. Returns `None` if no folder
+/// contains them.
 fn programs() -> Option<PathBuf> {
     let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = installed.map(|version| version.path().join("bin")).collect();

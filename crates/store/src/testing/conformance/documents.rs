@@ -85,7 +85,7 @@ pub async fn documents_keep_their_packages(harness: &impl Harness) {
     assert_eq!(store.package(&package("one").digest).await.unwrap(), None);
 }
 
-/// The secret part is returned only by `document_secrets`. If the document is replaced, its secret part is
+/// Only `document_secrets` returns the secret part of a document. If the document is replaced, its secret part is
 /// replaced, too.
 pub async fn documents_have_a_secret_part(harness: &impl Harness) {
     let store = harness.open().await;
@@ -101,8 +101,8 @@ pub async fn documents_have_a_secret_part(harness: &impl Harness) {
     assert!(store.document_secrets(&document_key(&PROJECT, "b")).await.unwrap().is_none());
 }
 
-/// A batch can put and drop documents of its assembly and of the project. A refused batch changes no
-/// document.
+/// A batch can put and drop documents of the lease's assembly and documents of the project, which belong to no
+/// assembly. The store refuses a document of another assembly. A refused batch changes no document.
 pub async fn documents_are_put_in_batches(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -151,7 +151,7 @@ pub async fn documents_go_with_their_assembly(harness: &impl Harness) {
     assert!(store.document(&document_key(&PROJECT, "a")).await.unwrap().is_some());
 }
 
-/// The plain text of a secret part is in no file of the store, whether the store is open or closed.
+/// No file of the store contains the secret part of a document as plain text, whether the store is open or closed.
 pub async fn secret_parts_are_sealed_in_all_files(harness: &impl OnDisk) {
     let store = harness.open().await;
     put(&*store, DocumentDraft { secrets: Some(value(TEXT)), ..document(&PROJECT, "a", "plain words") })

@@ -8,7 +8,8 @@ use super::{Harness, commit, leased};
 use crate::batch::Batch;
 use crate::testing::samples::{element, event, message, part};
 
-/// Concurrent commits on several handles cause neither gaps nor duplicates.
+/// If several programs commit batches at the same time, the numbers of their events have neither gaps nor duplicates.
+/// The events of each program keep their order.
 pub async fn numbers_have_no_holes_under_concurrent_committers(harness: &impl Harness) {
     const EACH: usize = 40;
     let mut handles = Vec::new();

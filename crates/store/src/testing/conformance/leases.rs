@@ -19,7 +19,7 @@ fn is_lost(error: &StoreError) -> bool {
     matches!(error, StoreError::LeaseLost { .. })
 }
 
-/// A held lease is refused to every program on every handle, and also to its own holder.
+/// If a lease is held, the store refuses the lease to other programs, and also to the holder itself.
 pub async fn has_one_holder(harness: &impl Harness) {
     let (here, there) = (harness.open().await, harness.open().await);
     let _lease = leased(&*here, "h_bta").await;
@@ -27,7 +27,7 @@ pub async fn has_one_holder(harness: &impl Harness) {
     assert!(is_held(&there.lease(&name("h_bta"), &holder(2)).await.unwrap_err()));
 }
 
-/// The error names the holder and the time at which it took the lease.
+/// The error for a held lease names the holder, and the time at which the holder took the lease.
 pub async fn names_the_holder(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;

@@ -42,8 +42,8 @@ pub trait Harness: Send + Sync {
     /// Opens a handle on the store, as another program would. Stored data stays when all handles are dropped.
     async fn open(&self) -> Box<dyn Store>;
 
-    /// Opens a handle on the store, as a program on another machine would. The clock of this machine is ahead by
-    /// `millis` milliseconds, or behind if `millis` is negative.
+    /// Opens a handle on the store, as a program on another machine would. The wall clock of the other machine is ahead
+    /// of [`clock`](Self::clock) by `millis` milliseconds, or behind it if `millis` is negative.
     async fn open_askew(&self, millis: i64) -> Box<dyn Store>;
 
     /// Advances the clocks of all handles, and the time by which leases are measured.
@@ -56,8 +56,8 @@ pub trait Harness: Send + Sync {
     /// Makes the store's database fail from now on for every batch that adds an event of the assembly.
     async fn sabotage(&self, scope: &AssemblyName);
 
-    /// Returns the list of dead lease holders. If a test adds a holder to this list, the store treats the program
-    /// that holds the lease as dead.
+    /// Returns the list of the holders that the store treats as dead. If a test adds a holder to this list, other
+    /// programs can take the leases of that holder at once.
     fn graveyard(&self) -> &Graveyard;
 }
 
@@ -67,10 +67,23 @@ pub trait OnDisk: Harness {
     fn files(&self) -> Vec<u8>;
 }
 
-/// Calls the macro that is named in brackets, with the list of facts that every store has to meet. If tokens
-/// follow the brackets, they are passed to the macro before the list. A test suite uses `conformance_facts!`
-/// if each of its tests needs more code than [`conformance_tests!`](crate::conformance_tests) generates, such
-/// as a check whether a server is installed.
+/// Calls another macro with the list of all checks that every store must pass. The name of the other macro stands in
+/// brackets, and further tokens may follow. For example, `conformance_facts!([my_macro] text;)` becomes:
+///
+/// ```text
+/// my_macro! {
+///     text;
+///     leases: has_one_holder, names_the_holder, …;
+///     batches: are_durable_when_acknowledged, …;
+///     …
+/// }
+/// ```
+///
+/// `leases` and `batches` are modules of `testing::conformance`, and the list names the functions of these modules.
+///
+/// A test suite uses this macro if each of its tests needs more code than
+/// [`conformance_tests!`](crate::conformance_tests) generates. For example, each test may first have to check whether a
+/// server is installed.
 #[macro_export]
 macro_rules! conformance_facts {
     ([$($macro:tt)+] $($before:tt)*) => {

@@ -55,9 +55,9 @@ pub async fn processes_are_forgotten_with_all_of_them(harness: &impl Harness) {
     assert_eq!(store.remembered().await.unwrap(), [name("mine"), name("theirs")]);
 }
 
-/// The store refuses to drop a process that is still needed. A process is needed if it has not ended, if one of
-/// its calls is open, or if the store contains a version of the process. The store also refuses to drop processes and
-/// versions of other assemblies.
+/// The store refuses to drop a process that is still needed. A process is needed if it has not ended or has an open
+/// call. The process is also needed if the store contains the version that the process tried to establish. A batch also
+/// can't drop processes and versions of assemblies other than the lease's assembly.
 pub async fn needed_records_are_not_pruned(harness: &impl Harness) {
     let store = harness.open().await;
     let (mine, theirs) = (with_assembly(&*store, "mine").await, with_assembly(&*store, "theirs").await);
@@ -133,7 +133,8 @@ pub async fn numbers_of_events_are_not_given_out_again(harness: &impl Harness) {
     assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), [Seq(2), Seq(3)]);
 }
 
-/// Events of the lease's assembly are dropped, and the store's last event stays.
+/// [`Change::DropEvent`] drops an event of the lease's assembly, and has no effect on an event of another assembly. The
+/// store's last event always stays, even if that event belongs to the lease's assembly.
 pub async fn events_are_forgotten(harness: &impl Harness) {
     let store = harness.open().await;
     let (mine, theirs) = (with_assembly(&*store, "mine").await, with_assembly(&*store, "theirs").await);

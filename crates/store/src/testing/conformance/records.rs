@@ -67,8 +67,8 @@ pub async fn puts_replace(harness: &impl Harness) {
     assert_eq!(snapshot.pairs.into_values().collect::<Vec<_>>(), [joined]);
 }
 
-/// An element is dropped with its instance. The drop of a pair drops nothing else, and the drop of a missing
-/// record is not an error.
+/// If a batch drops an element, the store also drops the instance of the element. If a batch drops a pair, nothing else
+/// is dropped. Dropping a missing record is not an error.
 pub async fn drops_remove(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -91,7 +91,8 @@ pub async fn drops_remove(harness: &impl Harness) {
     assert_eq!(snapshot.pairs.into_keys().collect::<Vec<_>>(), [ba.key]);
 }
 
-/// Returns process 1 with steps 1 and 2, each with a call, and a job that serves both.
+/// Returns a batch with process 1, its steps 1 and 2, and one call for each step. `states` contains the states of the
+/// two calls. The job `z` serves both calls, and the job `a` serves only the call of step 1.
 fn launched(scope: &windlass_model::AssemblyName, states: [CallState; 2]) -> Batch {
     let [first, second] = states;
     Batch::new()
@@ -308,8 +309,8 @@ pub async fn process_ids_are_given_out_once(harness: &impl Harness) {
     assert!(ids.is_sorted_by(|earlier, later| earlier < later), "{ids:?}");
 }
 
-/// `Store::create` creates an assembly by one batch. It changes nothing if the assembly exists, if another
-/// holder has the lease, or if the batch breaks a rule. Afterwards, it holds no lease.
+/// `Store::create` creates an assembly with one batch. The method changes nothing if the assembly exists, if another
+/// holder has the lease, or if the batch breaks a rule. After the call, the caller holds no lease.
 pub async fn an_assembly_is_created_once(harness: &impl Harness) {
     let (here, there) = (harness.open().await, harness.open().await);
     let new = name("h_bta");

@@ -111,8 +111,9 @@ pub async fn all_records_get_the_new_name(harness: &impl Harness) {
     assert_eq!(store.remembered().await.unwrap(), [name("store")]);
 }
 
-/// If another assembly refers to the renamed assembly, or has the renamed assembly as owner, the records of the
-/// other assembly also get the new name. The plan of a process is replaced by the plan in `Rename::plans`.
+/// The records of another assembly may contain the name of the renamed assembly, for example as owner. These records
+/// get the new name, too. If [`Rename::plans`] contains a plan for a process, this plan replaces the plan of the
+/// process.
 pub async fn records_that_name_it_follow(harness: &impl Harness) {
     let store = harness.open().await;
     let before = filled(&*store, "shop", "malls").await;

@@ -22,7 +22,8 @@ fn begun(request: RequestRecord) -> RequestRecord {
     RequestRecord { status: RequestStatus::Begun(ProcessId(9)), ..request }
 }
 
-/// The holder of the lease finds the requests of other programs, oldest first, with their content.
+/// A program without a lease can submit requests. Another program reads all open requests, sorted by id, and the
+/// content of each request.
 pub async fn are_left_without_a_lease(harness: &impl Harness) {
     let (store, other) = (harness.open().await, harness.open().await);
     let _lease = leased(&*store, "h_bta").await;
