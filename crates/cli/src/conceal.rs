@@ -87,18 +87,17 @@ impl Concealed {
         words.flat_map(move |word| [word, plain(word)]).filter(|word| word.len() >= SHORTEST_WORD)
     }
 
-    /// Tells whether there is nothing to conceal.
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 }
 
-/// The quoted sources, each with its concealed parts.
+/// A cache of concealed parts. It contains each source to which a diagnostic has referred so far.
 #[derive(Default)]
 pub(crate) struct Seen(Vec<(Arc<Source>, Rc<Concealed>)>);
 
 impl Seen {
-    /// Returns the concealed parts of a source.
+    /// Returns the concealed parts of a source. The source is searched only once: the cache keeps the result.
     pub(crate) fn concealed(&mut self, source: &Arc<Source>) -> Rc<Concealed> {
         if let Some((_, known)) = self.0.iter().find(|(known, _)| Arc::ptr_eq(known, source)) {
             return known.clone();

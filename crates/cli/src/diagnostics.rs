@@ -48,7 +48,8 @@ fn render(diagnostic: &Diagnostic, seen: &mut Seen) -> String {
 /// * If the lines to draw have more than four times this length together, no line is drawn.
 const WINDOW: usize = 16 << 10;
 
-/// Tells whether two places can be drawn together.
+/// Tells whether two labels are drawn in one snippet: they are in the same source, and start less than [`WINDOW`] bytes
+/// apart.
 fn is_near(one: &Label, other: &Label) -> bool {
     let apart = one.place.span().start.abs_diff(other.place.span().start);
     one.place.source().name() == other.place.source().name() && (apart as usize) < WINDOW
@@ -65,7 +66,8 @@ fn drawn<'a>(group: Group<'a>, first: &'a Label, others: &[&'a Label], seen: &mu
     if first.text.is_empty() { group } else { group.element(Level::NOTE.message(visible(&first.text))) }
 }
 
-/// Draws the lines of some labels. Returns `None` if the lines are too long, or must not be shown.
+/// Creates a snippet: the source lines from the first to the last label, with all labels marked. Returns `None` if the
+/// lines are too long, or if the text of the source must not be shown.
 fn snippet<'a>(
     first: &'a Label,
     others: &[&'a Label],

@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-/// The exit code for success.
+/// Exit code 0, for success.
 pub(crate) const DONE: ExitCode = ExitCode::SUCCESS;
-/// The exit code for a failure.
+/// Exit code 1, for a failure.
 pub(crate) const FAILED: ExitCode = ExitCode::FAILURE;
 
-/// Returns the exit code for wrong input: nothing was changed.
+/// Returns exit code 2, for wrong input: nothing was changed.
 pub(crate) fn wrong_input() -> ExitCode {
     ExitCode::from(2)
 }
@@ -17,7 +17,7 @@ pub(crate) fn changes() -> ExitCode {
     ExitCode::from(3)
 }
 
-/// Returns the exit code for an interruption.
+/// Returns exit code 130, for an interruption.
 pub(crate) fn interrupted() -> ExitCode {
     ExitCode::from(130)
 }

@@ -27,7 +27,7 @@ struct FailureView<'a> {
 
 #[derive(Serialize)]
 struct ErrorView<'a> {
-    /// The code of the error, if it has one.
+    /// The code of the error, such as `WL0500`. An error with `diagnostics` has no code of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'a str>,
     message: &'a str,
@@ -86,7 +86,8 @@ pub(crate) fn report_all(message: &str, diagnostics: &Diagnostics) {
     }
 }
 
-/// Prints the problems of a text as an error.
+/// Prints the problems of an input, such as a cron expression, as one error. In JSON, the message of this error
+/// contains the texts of all problems. In text output, only the problems are printed.
 pub(crate) fn report_problems(diagnostics: &Diagnostics) {
     if is_json() {
         let line = |found: &Diagnostic| {

@@ -191,7 +191,8 @@ pub(crate) fn marked(text: &str) -> String {
     text.replace("\u{1b}[", mark())
 }
 
-/// Returns the text to print: control characters are [escaped](visible), and placeholders become `ESC [`.
+/// Returns the text to print. Control characters are [escaped](visible), and each placeholder from [`mark`] becomes
+/// `ESC [`.
 fn drawn(text: &str) -> String {
     let mut parts = text.split(mark());
     let mut out = parts.next().map(visible).unwrap_or_default().into_owned();
@@ -270,7 +271,7 @@ pub(crate) fn state_style(state: State) -> Style {
     }
 }
 
-/// Indents every line of a text.
+/// Puts `by` before every line of a text. Whitespace at the end of the text is removed.
 pub(crate) fn indent(text: &str, by: &str) -> String {
     let mut out = String::new();
     for line in text.trim_end().lines() {

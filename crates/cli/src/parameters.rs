@@ -18,14 +18,14 @@ use crate::size_limit::{larger, max_size};
 /// than their text.
 const MOST_NODES: usize = 500_000;
 
-/// The parameters of a command.
+/// The parameters that a command gets from arguments, parameter files and inventories.
 #[derive(Debug, Default)]
 pub(crate) struct Parameters {
     pub(crate) values: BTreeMap<String, Value>,
     /// For each parameter that comes from a parameter file, the place of its name in the file.
     pub(crate) places: BTreeMap<String, Place>,
-    /// For each parameter that comes from a parameter file or an inventory, the places of the entries of its
-    /// list.
+    /// For each parameter that comes from a parameter file or an inventory, the places of its entries in this file.
+    /// Only a list has entries, so there are no places for any other value.
     pub(crate) entries: BTreeMap<String, Vec<Place>>,
     /// For each parameter that comes from an inventory, the names of the variables that windlass has left out.
     pub(crate) left_out: BTreeMap<String, BTreeSet<String>>,
@@ -35,7 +35,7 @@ pub(crate) struct Parameters {
     pub(crate) open: Vec<String>,
 }
 
-/// A problem with a parameter.
+/// The reason why parameters can't be collected.
 pub(crate) enum ParameterError {
     /// An argument is wrong, or its input can't be read.
     Form { code: Code, message: String },
@@ -166,7 +166,8 @@ fn read_inventory(given: &str) -> Result<(String, Vec<Host>), ParameterError> {
     Ok((name.to_owned(), hosts))
 }
 
-/// An entry of a parameter file: its name, value and place, and the places of the entries of a list.
+/// A parameter in a parameter file: its name, its value, and the place of its name. If the value is a list, the last
+/// field contains the places of the list's entries.
 type Given = (String, Value, Place, Vec<Place>);
 
 /// Reads a parameter file.

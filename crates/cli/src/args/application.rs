@@ -1,4 +1,4 @@
-//! Commands about applications: published manifests.
+//! The commands that publish, list, show and unpublish applications.
 
 use std::path::PathBuf;
 
@@ -52,7 +52,7 @@ pub(crate) struct AppPublishArgs {
     #[arg(long = "name", value_name = "TITLE")]
     pub(crate) title: Option<String>,
 
-    /// The folder with scripts of the manifest; all other scripts are in the image of the scripting service
+    /// The folder with the manifest's scripts; a script that is not there must be in the image of the scripting service
     #[arg(long, value_name = "DIR")]
     pub(crate) scripts: Option<PathBuf>,
 
@@ -78,7 +78,7 @@ Examples:
   windlass app show VM
   windlass app show 'VM Factory' --revision 2")]
 pub(crate) struct AppShowArgs {
-    /// The title, or its short name
+    /// The title or the short name of the application
     #[arg(value_name = "TITLE")]
     pub(crate) title: String,
 
@@ -98,7 +98,7 @@ pub(crate) struct AppShowArgs {
 Examples:
   windlass app unpublish VM")]
 pub(crate) struct AppUnpublishArgs {
-    /// The title, or its short name
+    /// The title or the short name of the application
     #[arg(value_name = "TITLE")]
     pub(crate) title: String,
 

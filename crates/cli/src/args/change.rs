@@ -15,7 +15,7 @@ use super::flags::{
 use super::numbers::duration;
 use super::numbers::whole;
 
-/// The commands that give an existing assembly another intent.
+/// The commands that start a process of an existing assembly, such as `down` and `scale`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ChangeCommand {
     Down(DownArgs),
@@ -50,7 +50,7 @@ pub(crate) struct UpArgs {
     /// Protect all components from removal and replacement, until an `up` without this option
     #[arg(long)]
     pub(crate) protect: bool,
-    /// Stop and remove components with the current scripts [default: the scripts that created the components]
+    /// Run the current scripts to stop and remove components [default: the scripts that created the components]
     #[arg(long)]
     pub(crate) current_packages: bool,
     #[command(flatten)]
@@ -84,7 +84,7 @@ pub(crate) struct ApplyArgs {
     #[arg(short = 'p', long = "param", value_name = "KEY=VALUE")]
     pub(crate) parameters: Vec<String>,
 
-    /// Read secrets from a YAML file, which may have other values too; -p takes precedence. Can be repeated
+    /// Read secrets from a YAML file, and ignore its other values; -p takes precedence. Can be repeated
     #[arg(long, value_name = "FILE", visible_alias = "param-file")]
     pub(crate) params: Vec<PathBuf>,
 
@@ -160,11 +160,11 @@ pub(crate) struct RetryArgs {
     #[arg(long, value_name = "PART|CALL", requires = "assume")]
     pub(crate) of: Vec<String>,
 
-    /// State the id of the launched instance, if its script chose the id and the output is lost
+    /// State the id that the launch script has given to the instance, if the output of the script is lost
     #[arg(long, value_name = "ID", requires = "assume")]
     pub(crate) natural: Option<String>,
 
-    /// State an output that the call published; =@FILE reads it from a file, =- from standard input
+    /// State the value of an output that the call published; =@FILE reads the value from a file, =- from standard input
     #[arg(long, value_name = "KEY=VALUE", requires = "assume")]
     pub(crate) published: Vec<String>,
 
@@ -176,7 +176,7 @@ pub(crate) struct RetryArgs {
     pub(crate) how: HowArgs,
 }
 
-/// The user's answer about the outcome of an undecided call.
+/// The outcome of a call, as the user states it. windlass can't find out this outcome itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Assumption {
     /// The call succeeded; it does not run again
@@ -199,8 +199,9 @@ impl From<Assumption> for record::Assumption {
 
 /// Move all components of an assembly to one state.
 ///
-/// Components above the state are stopped, and components below it are configured or started. The state Installed needs
-/// --yes outside of a terminal, because components are installed again. `up` makes all components Active again.
+/// Components above the state are stopped, and components below it are installed, configured or started. For the state
+/// Installed, components above it are uninstalled and installed again; outside of a terminal, this needs --yes. `up`
+/// makes all components Active again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -381,7 +382,7 @@ Examples:
 pub(crate) struct RollbackArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// Roll back to the version of this process [default: the version before the last change]
+    /// Roll back to the version that the assembly had after this process [default: the version before the last change]
     #[arg(long, value_name = "PROCESS")]
     pub(crate) to: Option<ProcessId>,
     #[command(flatten)]

@@ -82,7 +82,7 @@ pub(crate) struct GraphArgs {
     pub(crate) format: GraphFormat,
 }
 
-/// A view of an assembly.
+/// The content of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GraphKind {
     /// Components and relationships.
@@ -169,7 +169,7 @@ pub(crate) struct NewScriptsArgs {
 pub(crate) enum Language {
     /// POSIX shell.
     Sh,
-    /// Python 3 without packages.
+    /// Python 3, with its standard library only.
     Python,
 }
 

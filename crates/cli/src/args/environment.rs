@@ -116,9 +116,8 @@ pub(crate) struct EnvImportArgs {
 
 /// Add services to an environment, or remove them.
 ///
-/// A service is an assembly that was launched from an application, such as a factory. An environment also has a
-/// scripting service, which runs the scripts of the applications. The scripting service is declared in windlass.yaml,
-/// as a location.
+/// A service is a launched application, such as a factory. The scripting service is not an application, but a location
+/// in windlass.yaml, where the scripts of the applications run.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -186,8 +185,8 @@ pub(crate) struct EnvServiceRmArgs {
 
 /// Choose a service for a component of the type `reference.Service`, if several services fit.
 ///
-/// `windlass env show` lists the components of the services with their states, and `windlass app show` the pins that a
-/// service must expose.
+/// `windlass env show` lists these components and their states. `windlass app show` lists the pins that a service must
+/// expose to fit.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -206,7 +205,7 @@ pub(crate) struct EnvBindArgs {
     #[arg(value_name = "COMPONENT")]
     pub(crate) reference: ComponentPath,
 
-    /// The chosen service
+    /// The service to choose for the component
     #[arg(value_name = "SERVICE", required_unless_present = "remove", conflicts_with = "remove")]
     pub(crate) service: Option<AssemblyName>,
 

@@ -150,7 +150,7 @@ pub(crate) struct PartsArgs {
 }
 
 impl PartsArgs {
-    /// Returns the input of a plan with these options.
+    /// Adds these options to the input of a plan.
     pub(crate) fn given_to(&self, input: AssemblyInput) -> AssemblyInput {
         let input = input.target(self.target.clone()).except(self.except.clone());
         let input = input.replace(self.replace.clone());

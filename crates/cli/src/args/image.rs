@@ -44,7 +44,7 @@ pub(crate) struct ImageBuildArgs {
     #[arg(value_name = "DIR", required_unless_present = "busybox")]
     pub(crate) folder: Option<PathBuf>,
 
-    /// Build from the static busybox of this host instead: a shell and the usual small tools
+    /// Instead of DIR, use this host's static busybox: a shell and the usual small tools
     #[arg(long, conflicts_with = "folder")]
     pub(crate) busybox: bool,
 

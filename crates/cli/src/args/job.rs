@@ -32,7 +32,7 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Option<String>,
 
-    /// Set an option of the runtime: a key that windlass.yaml accepts in a location with this runtime
+    /// Set an option of the runtime, such as pool=4; KEY is a key of a location in windlass.yaml
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) setting: Vec<String>,
 
@@ -105,8 +105,8 @@ Examples:
   windlass job show shopp3s1c0
   windlass job show vm-factory    # its last failed health check")]
     Show(JobIdArgs),
-    /// Parse the recorded output of a job again, and print its updates and changes; no script runs and nothing is
-    /// changed
+    /// Parse the recorded output of a job again, and print the updates in the output and the changes that they would
+    /// make; no script runs and nothing is changed
     #[command(after_help = "\
 Examples:
   windlass job replay shopp3s1c0

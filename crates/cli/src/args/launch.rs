@@ -43,10 +43,10 @@ pub(crate) struct LaunchArgs {
     /// The factory that launches the application, if several services of the environment can launch it
     #[arg(long, value_name = "NAME")]
     pub(crate) factory: Option<AssemblyName>,
-    /// Set a configuration pin; =@FILE reads it from a file, =- from standard input
+    /// Set a configuration pin; =@FILE reads the value from a file, =- from standard input
     #[arg(short = 'p', long = "param", value_name = "PIN=VALUE")]
     pub(crate) parameters: Vec<String>,
-    /// Read configuration pins from a YAML file; -p takes precedence
+    /// Read values of configuration pins from a YAML file; -p takes precedence
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Vec<PathBuf>,
     /// Launch this many applications, one after the other
@@ -88,10 +88,10 @@ Examples:
 pub(crate) struct ReconfigureArgs {
     /// The application
     pub(crate) name: AssemblyName,
-    /// Set a configuration pin; =@FILE reads it from a file, =- from standard input
+    /// Set a configuration pin; =@FILE reads the value from a file, =- from standard input
     #[arg(short = 'p', long = "param", value_name = "PIN=VALUE", required_unless_present_any = ["params", "latest"])]
     pub(crate) parameters: Vec<String>,
-    /// Read configuration pins from a YAML file; -p takes precedence
+    /// Read values of configuration pins from a YAML file; -p takes precedence
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Vec<PathBuf>,
     /// Use the latest revision of the application

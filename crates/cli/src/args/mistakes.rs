@@ -114,7 +114,8 @@ fn short(mut arguments: impl Iterator<Item = OsString>) -> Option<Cli> {
     Some(Cli { command: Command::Spiff(command.into()), state: None, max_size: None })
 }
 
-/// Parses the arguments of one command.
+/// Parses the arguments of a command without subcommands. Returns `None` if the arguments contain an error or request
+/// help.
 fn only<A: clap::Args>(arguments: impl Iterator<Item = OsString>) -> Option<A> {
     // The parser is never dropped, because dropping it would take as long as processing a small template.
     let parser = Box::leak(Box::new(A::augment_args(clap::Command::new("windlass").no_binary_name(true))));
@@ -195,7 +196,8 @@ fn pausing(word: &str) -> Option<&'static str> {
     )
 }
 
-/// Returns the tip for terraform's `state rm`. The other commands of `state` list and show things.
+/// Returns the tip for terraform's command `state rm`, and `None` for all other commands. The other `state` commands of
+/// terraform list and show things. For these commands, [`COMMANDS`] suggests `status`.
 fn of_state(word: &str, mut given: impl Iterator<Item = String>) -> Option<&'static str> {
     let removes = word == "state" && given.any(|word| word == "rm");
     removes.then_some("windlass forget NAME PART removes records and calls nothing")

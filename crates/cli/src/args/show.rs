@@ -9,7 +9,7 @@ use super::change::AskedFor;
 use super::flags::PrintArgs;
 use super::numbers::counted;
 
-/// List processes, or show one step by step.
+/// List processes, or show the steps of one process.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,

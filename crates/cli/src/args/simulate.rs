@@ -54,11 +54,12 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) answers: Option<PathBuf>,
 
-    /// Set a configuration pin of all manifests that have it; =@FILE reads it from a file, =- from standard input
+    /// Set a configuration pin of all manifests that have the pin; =@FILE reads the value from a file, =- from standard
+    /// input
     #[arg(short = 'p', long = "param", value_name = "PIN=VALUE")]
     pub(crate) parameters: Vec<String>,
 
-    /// Read configuration pins from a YAML file; -p takes precedence
+    /// Read values of configuration pins from a YAML file; -p takes precedence
     #[arg(long, value_name = "FILE")]
     pub(crate) params: Vec<PathBuf>,
 

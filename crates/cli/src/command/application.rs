@@ -1,4 +1,4 @@
-//! The command `windlass app`.
+//! `windlass app publish`, `ls`, `show` and `unpublish`: published applications and their revisions.
 
 use std::process::ExitCode;
 

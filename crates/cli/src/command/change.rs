@@ -31,7 +31,8 @@ struct Change<'a> {
     command: String,
     how: &'a HowArgs,
     force: bool,
-    /// The descriptor file that the option `--current-packages` names.
+    /// The argument of `down --current-packages`: a descriptor, or its folder. When a saved plan is applied, windlass
+    /// searches for packages in the folders around this path. `None` without the option.
     around: Option<&'a Path>,
     consent: Consent,
 }
@@ -141,7 +142,8 @@ async fn down(args: DownArgs) -> ExitCode {
     change.run_in(&windlass, request).await
 }
 
-/// Returns the full names of parts.
+/// Finds parts of an assembly, and returns their full names, such as `shop__web__2`. Fails if the assembly has no such
+/// part.
 async fn parts_of(
     windlass: &Windlass,
     name: &AssemblyName,

@@ -1,4 +1,4 @@
-//! The command `windlass check`.
+//! `windlass check`: finds problems of descriptors, manifests and project files, and repairs some of them.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! The command `windlass cron`.
+//! `windlass cron`: explains Quartz cron expressions, and lists their fire times.
 
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! The command `windlass doctor`.
+//! `windlass doctor`: shows where the state is kept, and which runtimes are available.
 
 use std::process::ExitCode;
 

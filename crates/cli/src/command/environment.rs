@@ -1,4 +1,4 @@
-//! The command `windlass env`.
+//! `windlass env`: shows and changes environments, with their services, markers and properties.
 
 use std::process::ExitCode;
 

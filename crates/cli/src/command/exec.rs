@@ -1,4 +1,4 @@
-//! The command `windlass exec`.
+//! `windlass exec`: runs one job by hand, and copies its output.
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _, Read as _};
@@ -51,7 +51,8 @@ pub(crate) async fn run(args: ExecArgs) -> ExitCode {
     code
 }
 
-/// Returns the location that the arguments describe.
+/// Creates the location of the job from `--image`, `--runtime`, `--engine` and `--setting`. The error is a message for
+/// the user.
 fn location(args: &ExecArgs) -> Result<Location, String> {
     let mut location = Location::local("exec");
     location.image.clone_from(&args.image);

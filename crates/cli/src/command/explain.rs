@@ -1,4 +1,4 @@
-//! The command `windlass explain`.
+//! `windlass explain`: prints the explanation of an error code.
 
 use std::process::ExitCode;
 

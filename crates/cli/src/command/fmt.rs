@@ -1,4 +1,4 @@
-//! The command `windlass fmt`.
+//! `windlass fmt`: formats the layout of YAML files.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The command `windlass forget`.
+//! `windlass forget`: removes the records of an assembly or a part, without running scripts.
 
 use std::process::ExitCode;
 use std::time::Duration;

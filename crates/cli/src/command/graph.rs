@@ -1,4 +1,4 @@
-//! The command `windlass graph`.
+//! `windlass graph`: draws the topology, the plan or the property references of an assembly.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! The command `windlass image`.
+//! `windlass image`: builds, imports, lists and removes images for sandboxes.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -71,13 +71,14 @@ fn prune(images: &Images, args: &ImagePruneArgs) -> Result<ExitCode, ImagesError
     Ok(exit::DONE)
 }
 
-/// Tells whether a path is this program's standard output.
+/// Tells whether a path leads to the file, pipe or terminal to which this program's standard output is connected. An
+/// example is `/dev/stdout`.
 fn is_stdout(path: &Path) -> bool {
     let of = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
     of(path).is_some_and(|file| of(Path::new("/dev/stdout")) == Some(file))
 }
 
-/// Describes an image in one line.
+/// Describes an image in one line: its id, size, architecture and names.
 fn line(image: &ImageView) -> String {
     let names = if image.names.is_empty() { "(no name)".to_owned() } else { image.names.join(" ") };
     format!("{}  {:>10}  {}  {names}", image.id, size(image.bytes), image.architecture)

@@ -1,4 +1,4 @@
-//! The command `windlass init`.
+//! `windlass init`: creates an example assembly.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! The command `windlass log`.
+//! `windlass log`: prints the steps, the jobs and the activity log of an assembly.
 
 mod follow;
 

@@ -19,7 +19,7 @@ use super::{STATE, disk, environment, open, wait_for};
 use crate::exit;
 use crate::output::say;
 
-/// Maximum time for a completion. The limit matters if a remote database is unreachable.
+/// Maximum time for finding the candidates. The limit matters if a remote database is unreachable.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Prints candidates. Returns exit code 0 if no other candidates are possible, and 1 if the shell should also
@@ -89,7 +89,8 @@ async fn assemblies(windlass: &Windlass) -> Option<Vec<String>> {
     Some(windlass.views().assemblies().await.ok()?.iter().map(ToString::to_string).collect())
 }
 
-/// Lists launched applications, factories, or both.
+/// Lists launched factories if `is_factory` is `Some(true)`, launched applications if `is_factory` is `Some(false)`,
+/// and both for `None`. Returns `None` if the store can't be read.
 async fn launched(windlass: &Windlass, is_factory: Option<bool>) -> Option<Vec<String>> {
     let all = windlass.views().launched().await.ok()?.into_iter();
     let wanted = all.filter(|(_, factory)| is_factory.is_none_or(|wanted| wanted == *factory));

@@ -1,4 +1,4 @@
-//! The command `windlass output`.
+//! `windlass output`: prints the outputs of an assembly, or one of them.
 
 use std::process::ExitCode;
 

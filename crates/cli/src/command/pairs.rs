@@ -1,13 +1,14 @@
-//! Pairs of nodes of a relationship, as text.
+//! Texts about pairs. A pair is a relationship between one source node and one target node.
 
 use windlass::view::status::PairView;
 
-/// Returns the names of the two nodes of a pair, as text.
+/// Formats a pair, such as `web__1 → lb`: the source node, and then the target node.
 pub(super) fn between_two(pair: &PairView) -> String {
     format!("{} → {}", pair.source.local(), pair.target.local())
 }
 
-/// Returns the first pairs and the number of the remaining pairs, as text; `None` if there are no pairs.
+/// Formats a list of pairs, such as `web__1 → lb, web__2 → lb`. After the first five pairs, only the number of the
+/// remaining pairs follows: `3 more`. Returns `None` for an empty list.
 pub(super) fn between(pairs: &[PairView]) -> Option<String> {
     const MOST: usize = 5;
     let mut named: Vec<String> = pairs.iter().take(MOST).map(between_two).collect();

@@ -1,4 +1,4 @@
-//! The command `windlass plan`.
+//! `windlass plan`: prints the plan of an `up`, and explains the waits of a step.
 
 pub(crate) mod listing;
 
@@ -70,7 +70,7 @@ pub(crate) async fn save(
     Ok((view, warnings))
 }
 
-/// Prints a plan.
+/// Prints a plan. If `detailed` is set and the plan would change something, returns exit code 3.
 pub(crate) fn show(plan: &PlanView, format: Format, detailed: bool) -> ExitCode {
     show_steps(plan, format, detailed, false)
 }

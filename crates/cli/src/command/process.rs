@@ -56,7 +56,7 @@ struct QueuedView {
     intent: String,
 }
 
-/// The execution of an intent.
+/// The options for the execution of an intent.
 pub(crate) struct Execution {
     /// Whether the intent is only queued as a request for the daemon.
     pub(crate) queue: bool,
@@ -133,12 +133,12 @@ impl Execution {
     }
 }
 
-/// Whether the end of a process is printed as JSON.
+/// Whether the result of a process is printed as JSON at its end. The choice matters only with `--format json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JsonEnd {
-    /// The end of the process is printed.
+    /// The result is printed: the status of the process, the outputs, and how many steps succeeded and failed.
     Printed,
-    /// Nothing is printed, because the caller prints a result.
+    /// Nothing is printed, because the caller prints another result.
     Silent,
 }
 
@@ -188,7 +188,8 @@ enum Halt {
     NotAgreed(Box<Ended>),
 }
 
-/// Runs an intent: its process, and the further processes that complete it.
+/// Runs the first process of an intent, and then the further processes that the intent needs. For example, a further
+/// process rolls back a change after a node has failed.
 async fn run(
     windlass: &Windlass,
     started: Started,
@@ -252,8 +253,8 @@ async fn run(
     Ok(close(windlass, if is_agreed { code } else { exit::FAILED }).await)
 }
 
-/// Prepares a process that continues an ended process. Returns `None` if its plan needs a consent that the
-/// user has not given.
+/// Prepares the next process of an intent, after the process `before` has ended. Returns `None` if the plan of the next
+/// process needs a consent that the user has not given.
 async fn resume(
     windlass: &Windlass,
     before: &Ended,

@@ -1,4 +1,4 @@
-//! The command `windlass prune`.
+//! `windlass prune`: removes old processes and versions from the store.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The command `windlass ps`.
+//! `windlass ps`: lists processes, or shows the steps of one process.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The command `windlass rename`.
+//! `windlass rename`: gives an assembly another name, without running scripts.
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The command `windlass resolve`.
+//! `windlass resolve`: prints a descriptor with all known values filled in.
 
 use std::process::ExitCode;
 

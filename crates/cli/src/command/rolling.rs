@@ -68,9 +68,10 @@ impl<'p> Batches<'p> {
     }
 }
 
-/// Prints which nodes of a rolling change have changed, have failed, or are unchanged. The line of the changed
-/// nodes also shows the new version in brackets: the name of the new descriptor, `new values` or `new package`.
-/// The line of the unchanged nodes also shows the old version, in the same form.
+/// Prints the results of a rolling change. Each group has one line for the changed nodes, one line for the failed
+/// nodes, and one line for the unchanged nodes. The line of the changed nodes also shows, in brackets, the name of the
+/// new descriptor, `new values` or `new package`. The line of the unchanged nodes shows the name of the old descriptor,
+/// `old values` or `old package`.
 pub(super) fn print_results(results: &[RollingView], plan: &PlanView) {
     for RollingView { changed, failed, unchanged, .. } in results {
         let lists = [

@@ -1,4 +1,4 @@
-//! The command `windlass schema`.
+//! `windlass schema`: prints the JSON Schema of a document.
 
 use std::path::Path;
 use std::process::ExitCode;

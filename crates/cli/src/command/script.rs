@@ -1,4 +1,4 @@
-//! The command `windlass script`.
+//! `windlass script`: runs, tests and creates scripts, without an assembly.
 
 use std::collections::BTreeMap;
 use std::path::Path;

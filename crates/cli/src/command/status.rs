@@ -1,4 +1,4 @@
-//! The command `windlass status`.
+//! `windlass status`: prints the state, the components and the outputs of assemblies.
 
 mod applications;
 mod node;

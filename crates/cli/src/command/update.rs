@@ -1,4 +1,4 @@
-//! The command `windlass update`.
+//! `windlass update`: applies, combines and compares updates of instance documents.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -30,7 +30,7 @@ fn the_main_help_lists_commands_and_exit_codes() {
       rename       Give an assembly another name, without running scripts
       forget       Remove the records of an assembly or of a component, without running scripts
       prune        Remove old processes and versions from the state
-      ps           List processes, or show one step by step
+      ps           List processes, or show the steps of one process
       run          Run the daemon: execute queued requests, check health, apply policies
       metric       Send a metric to `windlass run`
       history      List the processes of an assembly, and the changes of each version

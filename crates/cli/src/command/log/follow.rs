@@ -1,4 +1,4 @@
-//! The command `windlass log --follow`.
+//! `windlass log --follow`: prints entries of the log as they arrive.
 
 use std::convert::Infallible;
 use std::process::ExitCode;
@@ -136,7 +136,8 @@ fn print_step_end(head: &str, title: &str, end: &StepEnd, millis: u64) {
     }
 }
 
-/// Returns the text of an event of an assembly or a process.
+/// Returns the text of an event that is printed as one line, such as the start of a process or a new state of a part.
+/// Returns `None` for all other events.
 fn line(event: &Event) -> Option<String> {
     Some(match event {
         Event::ProcessStarted { intent, steps } => {

@@ -24,17 +24,17 @@ pub(super) struct Place {
 pub(super) enum Wanted {
     /// The name of an assembly.
     Assembly,
-    /// The name of an assembly, or a file.
+    /// The name of an assembly. The shell also offers files.
     AssemblyOrFile,
     /// The name of an assembly, or one of these words.
     AssemblyOr(Vec<String>),
-    /// A part of an assembly.
+    /// A part of this assembly, by its name inside the assembly, such as `web__2`.
     Part(AssemblyName),
-    /// A cluster of an assembly.
+    /// A cluster of this assembly, by its name inside the assembly, such as `web`.
     Cluster(AssemblyName),
     /// A process of this assembly; `None` for any assembly.
     Process(Option<AssemblyName>),
-    /// An unfinished process or request of an assembly.
+    /// An unfinished process or request of this assembly.
     Running(AssemblyName),
     /// A version of an assembly, as `NAME@PROCESS`.
     Version,
@@ -46,7 +46,7 @@ pub(super) enum Wanted {
     Launched,
     /// The name of a launched factory.
     Factory,
-    /// The name of a launched application or factory.
+    /// The name of a launched application or a launched factory.
     LaunchedOrFactory,
     /// The name of an environment.
     Environment,

@@ -14,7 +14,7 @@ use crate::output::{DIM, say, styled};
 pub(crate) enum Waits {
     /// The listing shows the waits. Steps that wait for different steps are not grouped.
     Shown,
-    /// The listing does not show the waits.
+    /// The listing does not show the waits. Steps are grouped even if they wait for different steps.
     Hidden,
 }
 

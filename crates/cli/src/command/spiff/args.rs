@@ -76,7 +76,7 @@ pub(crate) struct MergeArgs {
     #[arg(long)]
     pub(crate) partial: bool,
 
-    /// Print JSON
+    /// Print JSON instead of YAML
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -144,7 +144,7 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) document: Option<String>,
 
-    /// Print JSON
+    /// Print JSON instead of YAML
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -182,7 +182,7 @@ pub(crate) struct ConvertArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
 
-    /// Print JSON
+    /// Print JSON instead of YAML
     #[arg(long)]
     pub(crate) json: bool,
 

@@ -80,7 +80,8 @@ impl Inputs {
     }
 }
 
-/// Creates an engine with the granted access rights.
+/// Creates an engine with the access that `--allow` grants, and with the features from the environment variable
+/// `SPIFF_FEATURES` and from `--features`.
 pub(super) fn engine(access: &AccessArgs) -> Result<Engine, Stop> {
     let unknown = |name: String| {
         Stop::input(COMMAND_LINE, format!("unknown feature `{name}`; there are control, interpolation, all"))

@@ -151,7 +151,7 @@ fn unprinted(error: &OutputError) -> Stop {
     }
 }
 
-/// Prints the resulting documents.
+/// Prints documents as YAML or JSON, as `output` selects. An entry `None` is an empty document.
 fn write(results: &[Option<Node>], output: &Output) -> Result<ExitCode, Stop> {
     print_document(&output.print(results).map_err(|error| unprinted(&error))?);
     Ok(exit::DONE)

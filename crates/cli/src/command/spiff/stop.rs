@@ -13,12 +13,13 @@ pub(super) struct Stop {
 }
 
 impl Stop {
-    /// Creates a [`Stop`] for the case that the command has found wrong input.
+    /// Creates a [`Stop`] for wrong input. The command then ends with exit code 2.
     pub(super) fn input(code: Code, message: impl Display) -> Self {
         Self { code, message: message.to_string(), is_input: true }
     }
 
-    /// Creates a [`Stop`] for the case that the command has failed.
+    /// Creates a [`Stop`] for a failure, such as a template that can't be processed. The command then ends with exit
+    /// code 1.
     pub(super) fn failed(code: Code, message: impl Display) -> Self {
         Self { code, message: message.to_string(), is_input: false }
     }

@@ -59,8 +59,8 @@ fn alike(applications: Vec<Launched<'_>>, whole: bool) -> Vec<Vec<Launched<'_>>>
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut groups: Vec<Vec<Launched<'_>>> = Vec::new();
     for (application, assembly) in applications {
-        // An application with an open process or an undecided call has a separate line, because the advice
-        // below the line names the application.
+        // An application with an unfinished process or an undecided call has a separate line, because the
+        // advice below the line names the application.
         let is_alone = whole || assembly.process.is_some() || !assembly.undecided.is_empty();
         let parts: Vec<String> = assembly.components.iter().map(likeness).collect();
         let key = format!(
@@ -83,7 +83,7 @@ fn alike(applications: Vec<Launched<'_>>, whole: bool) -> Vec<Vec<Launched<'_>>>
 /// A line of the list. It shows a factory, or one or more applications with the same revision, state and problems.
 struct Line<'v> {
     now: Timestamp,
-    /// The factory, or the applications; at least one.
+    /// One factory, or the applications that share the line. The list is never empty.
     all: Vec<Launched<'v>>,
     /// The indentation of the line.
     lead: &'static str,

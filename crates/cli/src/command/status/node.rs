@@ -74,7 +74,8 @@ impl<'v> Alike<'v> {
         }
     }
 
-    /// Prints the lines below the name: outputs and failures.
+    /// Prints further lines below the line of the group: outputs, failures, and notes about values and repairs. Each
+    /// line begins with `below`, the text that continues the branches of the tree.
     pub(super) fn print_more(&self, below: &str) {
         let mut outputs: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
         for (output, value) in self.all.iter().flat_map(|part| &part.outputs) {
@@ -221,8 +222,8 @@ pub(super) fn ages(now: Timestamp, since: impl IntoIterator<Item = Timestamp>) -
     if longest == shortest { longest } else { format!("{shortest} to {longest}") }
 }
 
-/// Describes the instance that a reference is bound to. If the instance is an entry of the list `existing` of
-/// the project, the text is `exists`.
+/// Describes the thing to which a reference is bound: `is the assembly NAME` or `exists, found as ID`. For an entry of
+/// the list `existing` in `windlass.yaml`, and for `None`, the text is `exists`.
 fn exists(referent: Option<&Referent>) -> String {
     match referent {
         Some(Referent::Assembly(name)) => format!("is the assembly {name}"),

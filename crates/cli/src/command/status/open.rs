@@ -1,4 +1,4 @@
-//! The open process of an assembly, and its undecided calls.
+//! The unfinished process of an assembly, and the undecided calls of the assembly.
 
 use windlass::model::AssemblyName;
 use windlass::view::status::{AssemblyView, UndecidedView};
@@ -7,7 +7,8 @@ use super::super::pairs;
 use crate::alike;
 use crate::output::{BAD, ODD, say, styled};
 
-/// Prints the open process of an assembly.
+/// Prints one line about the unfinished process of an assembly. Prints nothing if there is no such process. `lead` is
+/// the indentation of the line.
 pub(super) fn print_process(lead: &str, assembly: &AssemblyView) {
     if let Some(process) = &assembly.process {
         let how = match &process.runs {

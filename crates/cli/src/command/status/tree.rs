@@ -16,20 +16,20 @@ use crate::output::{ODD, say, styled};
 /// Options for printing a tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tree {
-    /// The current time.
+    /// The current time, from which the displayed ages are computed.
     pub(super) now: Timestamp,
     /// Whether each node of a large cluster is listed.
     pub(super) whole: bool,
 }
 
-/// A line of the tree: similar nodes, and their common name.
+/// A line of the tree. It shows one part, or several similar parts with a common name, such as `1–6, 8`.
 struct Line<'v> {
     name: String,
     nodes: Vec<&'v ElementView>,
 }
 
 impl Tree {
-    /// Prints the parts of an assembly.
+    /// Prints the parts of an assembly as a tree. Each part is shown by the last segment of its name: `2` for `web__2`.
     pub(super) fn print(self, parts: &[ElementView]) {
         let lines = parts.iter().map(|part| Line { name: last_segment(part).to_owned(), nodes: vec![part] });
         self.print_lines(lines.collect(), "");
@@ -56,8 +56,9 @@ impl Tree {
         }
     }
 
-    /// Returns the lines for the inner parts of similar nodes. Inner parts at the same position are similar
-    /// and share a line.
+    /// Returns the lines for the parts inside similar nodes. All these nodes contain similar parts in the same
+    /// order. So the first inner parts of all nodes share a line, the second inner parts share the next line, and so
+    /// on. If the nodes are large clusters, their similar inner parts share a line, unless `whole` is set.
     fn below<'v>(self, nodes: &[&'v ElementView]) -> Vec<Line<'v>> {
         let Some(first) = nodes.first() else { return Vec::new() };
         let line = |places: &[usize]| {
@@ -80,7 +81,7 @@ impl Tree {
     }
 }
 
-/// Tells whether a part is a large cluster.
+/// Tells whether a part is a large cluster: a cluster with more than [`FEW`] nodes.
 fn is_large(element: &ElementView) -> bool {
     element.kind == ElementKind::Group && element.components.len() > FEW
 }
@@ -94,7 +95,7 @@ fn active(nodes: &[&ElementView]) -> Option<String> {
     (is_large(node) && active < all).then(|| format!("{active} of {all} Active"))
 }
 
-/// Number of ranges above which [`name_of`] may write "the others".
+/// Maximum number of ranges that [`name_of`] always lists. Instead of more ranges, the text may be "the others".
 const RANGES: usize = 8;
 
 /// Returns a text that names some nodes of a cluster by the ranges of their numbers, such as `1–6, 8`. `numbers`
@@ -107,8 +108,9 @@ fn name_of(numbers: &BTreeSet<u64>, all: usize) -> String {
     if ranges.len() > RANGES && numbers.len() * 2 > all { "the others".to_owned() } else { ranges.join(", ") }
 }
 
-/// Groups similar nodes. Groups in the worst state come first, then groups with failures, then smaller
-/// groups.
+/// Groups similar nodes. For each group, returns the positions of its nodes in the list `nodes`. The groups are sorted
+/// by state, with the worst state first. Among groups of the same state, groups with failures come first. If two groups
+/// do not differ in this, the smaller group comes first.
 fn classes(nodes: &[ElementView]) -> Vec<Vec<usize>> {
     let mut classes: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, element) in nodes.iter().enumerate() {

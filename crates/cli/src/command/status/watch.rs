@@ -1,4 +1,4 @@
-//! The command `windlass status --watch`.
+//! `windlass status --watch`: prints the status again after each change.
 
 use std::convert::Infallible;
 use std::io::{IsTerminal as _, stdout};
