@@ -8,34 +8,72 @@
 /// assert_eq!(shown, "postgres://me@db/shop");
 /// ```
 pub fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return without_parameter(url) };
-    let query = rest.match_indices('?').map(|(at, _)| at).find(|at| is_query(&rest[at + 1..]));
-    let (rest, query) = rest.split_at(query.unwrap_or(rest.len()));
-    // If the password contains an `@`, the last `@` of the address separates the password from the host. So
-    // no part of the password is shown.
-    let shown = match rest.rsplit_once('@') {
-        Some((user, host)) => format!("{}@{host}{query}", user.split(':').next().unwrap_or_default()),
-        None => format!("{rest}{query}"),
-    };
-    let parts = shown.split_inclusive(['?', '&']).map(|part| match part.strip_prefix("password=") {
-        Some(value) => format!("password=***{}", if value.ends_with('&') { "&" } else { "" }),
-        None => part.to_owned(),
-    });
-    format!("{scheme}://{}", parts.collect::<String>())
+    let Some((scheme, rest)) = split_url(url) else { return without_parameter(url) };
+    // A password may contain an `@`, so the last `@` separates the password from the host.
+    let (login, rest) = rest.rsplit_once('@').map_or((None, rest), |(login, rest)| (Some(login), rest));
+    let (base, query) = rest.split_once('?').map_or((rest, None), |(base, query)| (base, Some(query)));
+    // In these addresses, it is not clear where the password begins or ends.
+    if login.is_some_and(|login| login.contains("password=")) || !has_ports(base) {
+        return format!("{scheme}://***");
+    }
+    let user = login.map(|login| format!("{}@", login.split(':').next().unwrap_or_default()));
+    let query = query.map(|query| format!("?{}", masked_query(query)));
+    format!("{scheme}://{}{base}{}", user.unwrap_or_default(), query.unwrap_or_default())
 }
 
-/// Tells whether the text after a `?` is a query such as `sslmode=require&password=a`.
-///
-/// A `?` may also belong to a password that is not percent-encoded. In `postgres://me:a?b=1@db/shop`, the password is
-/// `a?b=1`. In such an address, the `@` before the host comes after the `?`. So a text with an `@` counts as no query,
-/// unless the `@` is in the value of the parameter `password`.
-fn is_query(text: &str) -> bool {
-    text.split('&').all(|part| {
-        part.split_once('=').is_some_and(|(key, value)| {
-            key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-                && (key == "password" || !value.contains('@'))
-        })
+/// Tells whether a number follows each `:` between the hosts of an address. Otherwise the text after the `:` may be a
+/// password, as in `postgres://me:hunter2/shop`.
+fn has_ports(base: &str) -> bool {
+    let hosts = base.split('/').next().unwrap_or_default();
+    hosts.split(',').all(|host| {
+        let host = host.rsplit(']').next().unwrap_or_default();
+        host.split_once(':').is_none_or(|(_, port)| port.chars().all(|c| c.is_ascii_digit()))
     })
+}
+
+/// Parameters of a PostgreSQL connection. [`without_password`] shows their values after a password.
+const PARAMETERS: [&str; 18] = [
+    "application_name",
+    "channel_binding",
+    "connect_timeout",
+    "dbname",
+    "host",
+    "hostaddr",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_retries",
+    "load_balance_hosts",
+    "options",
+    "port",
+    "sslmode",
+    "sslnegotiation",
+    "sslrootcert",
+    "target_session_attrs",
+    "user",
+];
+
+/// Masks the value of `password` in a query such as `sslmode=require&password=a`. If the password contains an `&`, the
+/// text after the `&` is masked, too.
+fn masked_query(query: &str) -> String {
+    let mut shown: Vec<&str> = Vec::new();
+    let mut is_after = false;
+    for part in query.split('&') {
+        let key = part.split('=').next().unwrap_or_default();
+        // A key such as `passwor%64` is also the key of a password.
+        if key == "password" || key.contains('%') {
+            shown.push("password=***");
+            is_after = true;
+        } else if !is_after || PARAMETERS.contains(&key) {
+            shown.push(part);
+        }
+    }
+    shown.join("&")
+}
+
+/// Splits a URL into its scheme and the text after `://`. Returns `None` for a list such as `host=db password=a://b`.
+pub(crate) fn split_url(address: &str) -> Option<(&str, &str)> {
+    address.split_once("://").filter(|(scheme, _)| scheme.chars().all(|c| c.is_ascii_alphanumeric()))
 }
 
 /// Masks the value of `password` in an address of the form `key=value key=value`. A value with a space stands in
@@ -53,14 +91,14 @@ fn without_parameter(address: &str) -> String {
             continue;
         };
         shown.push_str("password=***");
-        rest = &value[length(value)..];
+        rest = &value[value_length(value)..];
     }
     shown + rest
 }
 
 /// Returns the length of the value at the beginning of a text, in bytes. A quote that is not closed reaches to the
 /// end of the text.
-fn length(text: &str) -> usize {
+pub(crate) fn value_length(text: &str) -> usize {
     let quoted = text.starts_with('\'');
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(usize::from(quoted)) {
@@ -77,6 +115,8 @@ fn length(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -93,19 +133,18 @@ mod tests {
             ("postgres://me:hun?ter2@db/windlass", "postgres://me@db/windlass"),
             ("postgres://me:hun@t?er=2@db/windlass", "postgres://me@db/windlass"),
             ("postgres://me:hun?ter2@db/w?password=hunter2", "postgres://me@db/w?password=***"),
-            (
-                "postgres://db/windlass?password=hunter2&verbose",
-                "postgres://db/windlass?password=***&verbose",
-            ),
+            ("postgres://db/windlass?password=hunter2&verbose", "postgres://db/windlass?password=***"),
             (
                 "postgres://me:hun?ter2@db/windlass?sslmode=disable",
                 "postgres://me@db/windlass?sslmode=disable",
             ),
-            (
-                "postgres://db/windlass?user=me&password=hun@ter2",
-                "postgres://db/windlass?user=me&password=***",
-            ),
+            ("postgres://db/windlass?user=me&password=hun@ter2", "postgres://***"),
+            ("postgres://me:hun?password=ter2@db/windlass", "postgres://***"),
+            ("postgres://db:5432/windlass?password=hun@ter2", "postgres://***"),
+            ("postgres://me:hunter2/windlass", "postgres://***"),
+            ("postgres://[::1]:5432,db:5433/windlass", "postgres://[::1]:5432,db:5433/windlass"),
             ("host=db password=hunter2", "host=db password=***"),
+            ("password=://hunter2@ host=db", "password=*** host=db"),
             ("password='hunter two' host=db", "password=*** host=db"),
             (r"password = 'hunter\' two' host=db", "password=*** host=db"),
             (r"password=hunter\ two host=db", "password=*** host=db"),
@@ -114,6 +153,26 @@ mod tests {
         ];
         for (url, shown) in cases {
             assert_eq!(without_password(url), shown);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_part_of_any_password_is_shown(
+            tail in "[ab:@/?&=' %\\\\]{0,6}",
+            form in 0..6,
+        ) {
+            let password = format!("zq{tail}zq");
+            let address = match form {
+                0 => format!("postgres://me:{password}@db/x?sslmode=require"),
+                1 => format!("postgres://me:{password}@db?a=b&password=b"),
+                2 => format!("postgres://db/x?password={password}&sslmode=require"),
+                3 => format!("postgres://db:5432?password={password}"),
+                4 => format!("host=db password={} sslmode=require", password.replace([' ', '\'', '\\'], "")),
+                _ => format!("password = '{}' host=db", password.replace(['\'', '\\'], "")),
+            };
+            let shown = without_password(&address);
+            prop_assert!(!shown.contains("zq"), "{} is shown as {}", address, shown);
         }
     }
 }

@@ -29,6 +29,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 
+use crate::address::{split_url, value_length};
+
 /// The check that a server's certificate must pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
@@ -54,20 +56,51 @@ impl Wanted {
     /// the rest and the settings.
     pub(super) fn take(address: &str) -> (String, Self) {
         let mut wanted = Self::default();
-        let rest = match address.split_once('?') {
-            Some((base, query)) if address.contains("://") => {
-                let kept: Vec<&str> = query.split('&').filter(|pair| !wanted.takes(pair, true)).collect();
-                if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) }
+        let rest = match split_url(address) {
+            Some((scheme, rest)) => {
+                // Like `tokio-postgres`, this function takes the text before the first `@` as user and password. A
+                // password may contain a `?`.
+                let (login, rest) = rest.split_at(rest.find('@').unwrap_or(0));
+                format!("{scheme}://{login}{}", wanted.take_from_url(rest))
             }
-            _ if address.contains("://") => address.to_owned(),
-            _ => address.split_inclusive(' ').filter(|pair| !wanted.takes(pair.trim(), false)).collect(),
+            None => wanted.take_from_list(address),
         };
         (rest, wanted)
     }
 
-    fn takes(&mut self, pair: &str, is_url: bool) -> bool {
-        let Some((key, value)) = pair.split_once('=') else { return false };
-        let value = if is_url { decoded(value) } else { value.trim_matches('\'').to_owned() };
+    fn take_from_url(&mut self, rest: &str) -> String {
+        let Some((base, query)) = rest.split_once('?') else { return rest.to_owned() };
+        let is_other = |pair: &&str| {
+            let Some((key, value)) = pair.split_once('=') else { return true };
+            !self.takes(&decoded(key), decoded(value))
+        };
+        let kept: Vec<&str> = query.split('&').filter(is_other).collect();
+        if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) }
+    }
+
+    fn take_from_list(&mut self, list: &str) -> String {
+        let mut kept = String::new();
+        let mut rest = list;
+        while let Some((key, value)) = rest.split_once('=') {
+            // Like `tokio-postgres`, this function ignores the rest after a missing key.
+            if key.trim().is_empty() {
+                break;
+            }
+            let value = value.trim_start();
+            let (value, after) = value.split_at(value_length(value));
+            if self.takes(key.trim(), unquoted(value)) {
+                kept.push_str(&key[..key.len() - key.trim_start().len()]);
+                rest = after.trim_start();
+            } else {
+                kept.push_str(&rest[..rest.len() - after.len()]);
+                rest = after;
+            }
+        }
+        kept + rest
+    }
+
+    /// Stores the setting `key` if it is one of the two settings. Otherwise returns `false`.
+    fn takes(&mut self, key: &str, value: String) -> bool {
         match key {
             "sslmode" => self.mode = Some(value),
             "sslrootcert" => self.roots = Some(value),
@@ -97,6 +130,17 @@ impl Wanted {
         let roots = self.roots.as_deref().map(Path::new);
         Ok((mode, Tls { config: Arc::new(client(trust, roots)?) }))
     }
+}
+
+/// Removes the quotes and the escaping backslashes from a value in a list of `key=value`.
+fn unquoted(value: &str) -> String {
+    let value = value.strip_prefix('\'').map_or(value, |inner| inner.strip_suffix('\'').unwrap_or(inner));
+    let mut plain = String::new();
+    let mut chars = value.chars();
+    while let Some(c) = chars.next() {
+        plain.extend(if c == '\\' { chars.next() } else { Some(c) });
+    }
+    plain
 }
 
 /// Decodes percent-encoded bytes such as `%2F`.
@@ -273,6 +317,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Encrypted<S> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -287,11 +333,42 @@ mod tests {
             ("postgres://db/x?sslrootcert=%2Fetc%2Fca%20.pem", "postgres://db/x", None, Some("/etc/ca .pem")),
             ("host=db sslmode=require dbname=x", "host=db dbname=x", Some("require"), None),
             ("host=db sslrootcert='/ca.pem'", "host=db ", None, Some("/ca.pem")),
+            ("host=db sslmode = require\tdbname=x", "host=db dbname=x", Some("require"), None),
+            ("password='a sslmode=disable' host=db", "password='a sslmode=disable' host=db", None, None),
+            ("sslrootcert='/my \\'ca\\'.pem' host=db", "host=db", None, Some("/my 'ca'.pem")),
             ("postgres://db/x", "postgres://db/x", None, None),
+            ("postgres://me:a?b@db/x?sslmode=require", "postgres://me:a?b@db/x", Some("require"), None),
+            ("postgres://me:a?sslmode=disable@db/x", "postgres://me:a?sslmode=disable@db/x", None, None),
         ];
         for (address, rest, mode, roots) in cases {
             let wanted = Wanted { mode: mode.map(str::to_owned), roots: roots.map(str::to_owned) };
             assert_eq!(Wanted::take(address), (rest.to_owned(), wanted));
+        }
+    }
+
+    proptest! {
+        /// For the settings that `tokio-postgres` knows, both parsers find the same mode.
+        #[test]
+        fn the_mode_is_that_of_the_client_library(
+            password in "[ab:@/?&=' %\\\\]{0,6}",
+            mode in prop::sample::select(vec!["disable", "prefer", "require"]),
+            form in 0..5,
+        ) {
+            let address = match form {
+                0 => format!("postgres://me:{password}@db/x?sslmode={mode}"),
+                1 => format!("postgres://me:{password}@db?a=b&sslmode={mode}"),
+                2 => format!("postgres://db/x?password={password}&sslmode={mode}"),
+                3 => format!("host=db password={password} sslmode={mode}"),
+                _ => format!("password='{password}' sslmode = '{mode}' host=db"),
+            };
+            let address = address.replace("a=b&", "application_name=b&");
+            if let Ok(whole) = address.parse::<tokio_postgres::Config>() {
+                let (rest, wanted) = Wanted::take(&address);
+                prop_assert_eq!(wanted.ready().unwrap().0, whole.get_ssl_mode(), "{}", address);
+                let rest: tokio_postgres::Config = rest.parse().unwrap();
+                prop_assert_eq!(rest.get_password(), whole.get_password());
+                prop_assert_eq!(rest.get_hosts(), whole.get_hosts());
+            }
         }
     }
 }
