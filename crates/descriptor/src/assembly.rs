@@ -197,16 +197,16 @@ enum Placeholder {
     None,
     /// The `type` is a placeholder for this name.
     Name(DescriptorName),
-    /// The `type` is a placeholder whose name is not known.
+    /// The `type` is a placeholder, and the project supplies no descriptor name for it.
     Open,
 }
 
-/// Tells whether a `type` is a placeholder, and for which name it stands. The names come from
-/// [`Surroundings`](crate::Surroundings).
+/// Tells whether a `type` is a placeholder, and for which descriptor name the placeholder stands. The project supplies
+/// these names; see [`Surroundings`](crate::Surroundings).
 ///
-/// A placeholder whose name is not known is reported once. If the project contains other projects, this function
-/// reports the placeholder, and lists the names of these projects. Otherwise, the later
-/// [`check`](mod@crate::check) reports the placeholder.
+/// If the project supplies no name for the placeholder, windlass reports an error once. In a project that contains
+/// other projects, this function reports the error, and lists the valid placeholders. In every other case, the later
+/// [`check`](mod@crate::check) reports the error.
 fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
     if !text.value.starts_with(PLACEHOLDER) {
         return Placeholder::None;
@@ -233,7 +233,7 @@ fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
     Placeholder::Open
 }
 
-/// Returns the names in a placeholder, without the fixed words around them.
+/// Returns the part of a placeholder that names a project: `web` in `$lmctl:/contains:/web:/descriptor_name`.
 fn inner(placeholder: &str) -> &str {
     let inner = placeholder.strip_prefix(PLACEHOLDER).unwrap_or(placeholder).trim_start_matches('/');
     let inner = inner.strip_prefix("contains:/").unwrap_or(inner);
@@ -277,7 +277,8 @@ fn cluster(reader: &mut Reader<'_>, node: &Node) -> Option<ClusterDecl> {
     Some(ClusterDecl { span: node.span(), initial, minimum, maximum, increment, each })
 }
 
-/// Reads the key `update` of a component.
+/// Reads the key `update` of a component. `what` names the component in messages. Returns `None` if the value of the
+/// key is not a mapping.
 fn update(reader: &mut Reader<'_>, node: &Node, component: &Component, what: &str) -> Option<Update> {
     let mapping = reader.mapping(node, "`update`")?;
     reader.wrong_keys(mapping, keys::UPDATE.names, "an update");

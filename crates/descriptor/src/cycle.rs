@@ -1,5 +1,5 @@
-//! Finds cycles of properties that read each other, and of components that depend on each other. A message
-//! lists the reads of a cycle with their places.
+//! Finds cycles of properties that read each other, and cycles of components that depend on each other. The message
+//! about a cycle lists the `${…}` or the entries of `depends-on` that form the cycle, with their places.
 
 use std::sync::Arc;
 
@@ -201,9 +201,12 @@ impl<'d> Names<'d> {
     }
 }
 
-/// Tells whether only the running component can supply the value of a property. For a nested assembly, the
-/// result is always `false`, because its components publish their outputs one by one. If the descriptor is
-/// missing, each property counts as one that the component supplies.
+/// Tells whether `property` has no value until the component is installed.
+///
+/// - For a resource, the result is `true` if the descriptor contains no value for the property. The result is also
+///   `true` if the descriptor is missing.
+/// - For a nested assembly, the result is always `false`. One part of the assembly can supply the value before the
+///   other parts are installed.
 fn is_output(component: &Component, catalog: &dyn Catalog, property: &str) -> bool {
     let Some(kind) = &component.kind else { return true };
     if kind.value.kind == DescriptorKind::Assembly {

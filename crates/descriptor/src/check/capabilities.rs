@@ -11,9 +11,9 @@ use crate::codes;
 use crate::document::{EndpointDecl, RelationshipDecl};
 use crate::reader::Spanned;
 
-/// Reports each end of a relationship whose capability or requirement is not declared by the descriptor of
-/// the component. If a descriptor declares no capability at all, each name of a capability is valid for it.
-/// The same holds for requirements.
+/// Checks the capability that each source of a relationship names. Reports the name if the descriptor of the source
+/// does not declare this capability. If the descriptor declares no capabilities at all, every name is valid. In the
+/// same way, the function checks the requirement that each target names.
 pub(super) fn capabilities(check: &mut Check<'_, '_>, relationship: &RelationshipDecl) {
     for endpoint in &relationship.sources {
         declared(check, endpoint, End::Source);

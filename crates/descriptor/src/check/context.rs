@@ -48,7 +48,8 @@ impl<'a> Said<'a> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Creates a diagnostic at a place of the text, and does not add it to the list.
+    /// Creates a diagnostic at the place `span` of the checked text. The caller adds the diagnostic with
+    /// [`push`](Self::push).
     pub(super) fn at(
         &self,
         severity: Severity,
@@ -100,8 +101,8 @@ impl<'a> Check<'a, '_> {
         &self.assembly.source
     }
 
-    /// Returns the descriptor of a component, or the newest descriptor that a reference accepts. Returns `None` if
-    /// the catalog has no such descriptor.
+    /// Returns the descriptor of the component or reference `name`. For a reference, this is the newest descriptor that
+    /// the reference's `type` accepts. Returns `None` if the catalog has no such descriptor.
     pub(super) fn descriptor_of(&self, name: &ComponentName) -> Option<Descriptor> {
         match self.assembly.composition.get(name) {
             Some(part) => part.kind.as_ref().and_then(|kind| self.catalog.find(&kind.value)),

@@ -161,7 +161,7 @@ impl<'a> Check<'a, '_> {
         self.said.push(diagnostic.help(help));
     }
 
-    /// Reports a note if a reference to a resource lacks the property `deploymentLocation` or
+    /// Reports a note if a reference to a resource lacks at least one of the properties `deploymentLocation` and
     /// `resourceManager`.
     fn placement(&mut self, name: &ComponentName, reference: &ReferenceDecl) {
         const PLACE: [&str; 2] = ["deploymentLocation", "resourceManager"];

@@ -113,9 +113,10 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Returns the `${…}` that makes the value of `property` depend on a component. This `${…}` reads a property
-    /// of the component. It is part of the value of `property`, or of another property that `property` reads,
-    /// directly or through further properties. Returns `None` if the value of `property` depends on no component.
+    /// Searches the value of `property` for a `${…}` that reads a component, and returns this `${…}`; see [`Late`]. The
+    /// search also includes the values of other properties that `property` reads. For example, `a` has the value
+    /// `${b}`, and `b` has the value `${web.port}`. Then the result for `a` is `${web.port}`. Returns `None` if the
+    /// value depends on no component.
     fn late(&mut self, property: &PropertyName) -> Option<&'a Reference> {
         let assembly = self.assembly;
         self.late.get_or_insert_with(|| late(assembly)).get(property).copied()
@@ -162,8 +163,9 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Returns the numbers that the section contains as literals. A number in a `${…}` is unknown. If
-    /// `initial-quantity` is missing, `initial` is the minimum.
+    /// Returns the numbers that the section `cluster` contains as literals, such as `maximum-nodes: 5`. For a `${…}`,
+    /// such as `maximum-nodes: ${most}`, the number is `None`. If `initial-quantity` is missing, `initial` gets the
+    /// value of `minimum`.
     fn literal(cluster: &ClusterDecl) -> Self {
         let read = |value: &Option<Value>| value.as_ref()?.literal()?.trim().parse().ok();
         let minimum = read(&cluster.minimum).or(cluster.minimum.is_none().then_some(1));
@@ -175,8 +177,8 @@ impl Bounds {
         }
     }
 
-    /// Returns one problem of the known values, such as a minimum above the maximum; none if there is no
-    /// problem.
+    /// Checks the numbers that are not `None`. Returns the message about the first problem, such as a minimum above the
+    /// maximum. Returns `None` if there is no problem.
     pub(crate) fn problem(self) -> Option<String> {
         let above = |low: Option<u32>, high: Option<u32>| Some((low?, high?)).filter(|(l, h)| l > h);
         if let Some((minimum, maximum)) = above(self.minimum, self.maximum) {

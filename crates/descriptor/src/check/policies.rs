@@ -279,19 +279,21 @@ fn settings(policy: &PolicyDecl, said: &mut Said<'_>) {
     }
 }
 
-/// Those settings of a policy that have known values, as text.
+/// The settings of a policy whose values are known. Each entry contains the name of a setting and its value.
 pub(crate) struct Thresholds {
     settings: Vec<(&'static str, String)>,
 }
 
-/// A problem of a setting.
+/// An error about one setting of a policy, such as `scaleOut_threshold: 120`.
 pub(crate) struct Problem {
     pub(crate) setting: Option<&'static str>,
     pub(crate) message: String,
 }
 
 impl Thresholds {
-    /// Collects the settings for which `known` returns a value.
+    /// Collects the settings for which `known` returns a value. `known` gets the name of a setting, and returns the
+    /// value as text. Together with the text, `known` returns data that this function ignores, such as the place of the
+    /// value.
     pub(crate) fn of<T>(known: &dyn Fn(&str) -> Option<(String, T)>) -> Self {
         let settings = SETTINGS.into_iter().filter_map(|name| Some((name, known(name)?.0)));
         Self { settings: settings.collect() }

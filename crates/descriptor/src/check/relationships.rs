@@ -63,8 +63,9 @@ fn endpoint(check: &mut Check<'_, '_>, endpoint: &Spanned<EndpointDecl>, end: En
     }
 }
 
-/// Reports each `${source.…}` and `${target.…}` that reads a property which a component at this end does not
-/// have.
+/// Checks each `${source.…}` and `${target.…}` in the value of a relationship's property. If a source has no property
+/// `x`, the function reports `${source.x}` for this source. If a target has no property `x`, the function reports
+/// `${target.x}` for this target. The fields `name`, `id` and `index` are always valid.
 fn properties_of_ends<'a>(check: &mut Check<'a, '_>, ends: &Ends<'a>, decl: &'a PropertyDecl) {
     let scope = Scope::relationship(check.assembly);
     let Some(value) = decl.effective() else { return };

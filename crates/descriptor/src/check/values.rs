@@ -152,9 +152,9 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Warns of an added property whose name is similar to the name of a declared property that the assembly
-    /// does not set. An added property is one that the assembly gives to the component, and that the
-    /// component's descriptor does not declare.
+    /// Checks an added property: the assembly gives the property `name` to a component, but the component's descriptor
+    /// does not declare the property. Warns if `name` is probably misspelt. This is so if the descriptor declares a
+    /// property with a similar name, and the assembly does not set that property.
     fn added(
         &mut self,
         name: &PropertyName,
@@ -193,8 +193,8 @@ impl<'a> Check<'a, '_> {
     }
 }
 
-/// Returns the warning for a `${…}` that reads one value from a component with several nodes. The value comes
-/// from the node with the lowest number or key, `lowest`.
+/// Returns the warning for a `${…}` that reads a property of the component `name`, which has several nodes. `lowest` is
+/// the lowest number or key of these nodes. The `${…}` gets the value of the node with this number or key.
 pub(crate) fn many_nodes(name: &str, lowest: &str) -> Diagnostic {
     let message =
         format!("`{name}` has several nodes; the value of the lowest one, `{name}__{lowest}`, is taken");

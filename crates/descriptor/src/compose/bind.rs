@@ -1,7 +1,7 @@
-//! Converts the values of descriptors to the templates of a topology.
+//! Converts values in descriptors to templates. A [`Template`] is the form of a value in a topology.
 //!
-//! Each `${…}` gets the full name of the element whose property it reads. Each literal of a sensitive
-//! property becomes a reference to a secret.
+//! In a template, each `${…}` contains the full name of the element whose property it reads. A reference to a secret
+//! replaces each literal of a sensitive property.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +20,8 @@ use crate::reader::origin;
 use crate::scope::Meaning;
 use crate::template::{Segment, Value, ValueKind};
 
-/// The results of the conversion of values to templates, apart from the templates themselves: secrets, groups
-/// that a `${…}` names, and problems.
+/// The converter from values to templates. Its methods return templates. Its fields collect further results: secrets,
+/// groups of nodes that a `${…}` names, and problems.
 pub(super) struct Values<'a> {
     /// Name of the assembly that is composed. The ids of secrets contain it.
     name: &'a AssemblyName,
@@ -38,7 +38,8 @@ impl<'a> Values<'a> {
         Self { name, secrets: BTreeMap::new(), lowest: BTreeSet::new(), diagnostics: Diagnostics::new() }
     }
 
-    /// Converts the values of a section of properties.
+    /// Converts a section of properties from a descriptor to the properties of an element or relationship. `binder`
+    /// gives a meaning to each `${…}` in the values.
     pub(super) fn properties(
         &mut self,
         declared: &Properties,
@@ -58,7 +59,8 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Converts a value to a template.
+    /// Converts a value to a template. `binder` gives a meaning to each `${…}` in the value. If `sensitive` is true, a
+    /// reference to a secret replaces each literal.
     pub(super) fn bind(&mut self, value: &Value, binder: Binder<'_>, sensitive: bool) -> Template {
         match &value.kind {
             ValueKind::Null => Template::Null,

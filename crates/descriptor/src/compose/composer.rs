@@ -71,7 +71,8 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Evaluates a text with the values of the elements that exist so far.
+    /// Evaluates a template to a text. A `${…}` in the template can read only the elements that the composition has
+    /// created so far. The error states why the text is not known.
     pub(super) fn known(&self, template: &Template) -> Result<Known, Unknown> {
         known(template, &self.elements, &self.values.secrets)
     }

@@ -116,7 +116,9 @@ impl Composer<'_> {
         is_good.then_some(found)
     }
 
-    /// Converts a map of the list to an entry, or returns the problem of the map.
+    /// Converts the template of one list entry to an [`Entry`]. `at` is the index of the entry in `list`. `key` is the
+    /// name of the field that contains the key of the node. Returns an error if the template is no map, or if this
+    /// field contains no valid key.
     fn entry(&self, entry: &Template, key: &str, list: &List, at: usize) -> Result<Entry, EntryProblem> {
         let Template::Map(fields) = entry else { return Err("is not a map".to_owned().into()) };
         let Some(value) = fields.get(key) else {
@@ -352,8 +354,8 @@ impl Whole<'_> {
     }
 }
 
-/// Returns the text of a template that consists of one literal; none for all other templates. The limit on
-/// the length of evaluated texts does not apply to it.
+/// Returns the text of a template that consists of one literal, such as the content of a file. Returns `None` for all
+/// other templates. Unlike [`known`](Composer::known), this function accepts a text of any length.
 fn as_given(value: &Template) -> Option<Known> {
     match value {
         Template::Text(parts) => match &parts[..] {

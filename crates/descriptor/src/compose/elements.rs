@@ -16,7 +16,6 @@ pub(super) struct Elements {
 }
 
 impl Elements {
-    /// Allocates memory for `more` further elements.
     pub(super) fn reserve(&mut self, more: usize) {
         self.all.reserve(more);
         self.positions.reserve(more);

@@ -19,7 +19,8 @@ pub(super) struct Entry {
     pub(super) left_out: Arc<BTreeSet<String>>,
 }
 
-/// The nodes of a group.
+/// The nodes that the composition creates for a group. A number, such as `quantity: 3`, gives numbered nodes. The list
+/// `each` gives nodes with keys.
 pub(super) enum Nodes {
     /// Nodes with the numbers from 1 to this number.
     Numbered(u32),

@@ -32,8 +32,8 @@ pub(super) struct Binder<'s> {
 pub(super) struct Frame<'f> {
     pub(super) assembly: &'f Arc<AssemblyDescriptor>,
     pub(super) owner: &'f ElementName,
-    /// Entry of the list `each`, if the values belong to a node that this entry declares. `None` for all other
-    /// values.
+    /// List entry of the node that is being created. `None` if the node's cluster has no list `each`, or if no node of
+    /// this assembly is being created.
     pub(super) each: Option<&'f Entry>,
 }
 
@@ -81,8 +81,9 @@ impl Seat {
     }
 }
 
-/// Returns the operations that a resource declares. Each operation runs on the element `seat`, which is
-/// created from the resource.
+/// Returns the operations that a resource descriptor declares. Each returned [`Operation`] names `seat` as the element
+/// that executes the operation. The element `seat` is a resource with this descriptor, or a reference to such a
+/// resource.
 pub(super) fn own_operations(
     resource: &ResourceDescriptor,
     seat: &ElementName,

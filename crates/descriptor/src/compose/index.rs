@@ -7,11 +7,12 @@ use windlass_model::name::DescriptorKind;
 
 use super::request::Existing;
 
-/// The existing instances, grouped for the search of a reference. For an instance of the descriptor
-/// `resource::network::1.0`, the kind is `resource`, and the middle part of the name is `network`.
+/// The existing instances, grouped by their descriptors. With this index, the composition quickly finds the instances
+/// that may fit a reference.
 #[derive(Default)]
 pub(super) struct Index<'r> {
-    /// Instances by the name of their descriptor without the version, for example by `(resource, network)`.
+    /// Instances by the name of their descriptor without the version. For example, the key for an instance of the
+    /// descriptor `resource::network::1.0` is `(resource, network)`.
     pub(super) of_kind: HashMap<(DescriptorKind, &'r AssemblyName), Vec<&'r Existing>>,
     /// Instances by the name of their descriptor without the version, and by the instance's name. An example of
     /// a key is `(resource, network, "lan")`.

@@ -66,7 +66,8 @@ pub(super) fn known(
 /// A property: the index of its element, and its index in the element.
 type Key = (usize, usize);
 
-/// The evaluation of a text, with the properties that it reads.
+/// The state of the evaluation of one template. `found` contains the values of all properties that the template reads,
+/// directly or through other properties.
 struct Texts<'c> {
     elements: &'c Elements,
     secrets: &'c BTreeMap<SecretRef, Sensitive<String>>,

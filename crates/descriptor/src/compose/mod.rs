@@ -53,7 +53,7 @@ pub use request::{
 use room::Excess;
 use whole::Whole;
 
-/// Bytes that are counted for each property, in addition to the length of its value in the descriptor.
+/// Approximate size in bytes of a property without its value; see [`weight_of`].
 const PROPERTY_WEIGHT: usize = 256;
 
 /// Maximum number of assemblies that are nested in each other.
@@ -65,9 +65,10 @@ pub const MAX_NESTING: usize = 64;
 pub struct Composed {
     /// The topology; `None` if `diagnostics` contains an error.
     pub topology: Option<Topology>,
-    /// The secrets whose references the topology contains.
+    /// The texts of the secrets. The topology contains only the keys of this map, in place of the texts.
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// Names of the descriptors of all resources in the topology.
+    /// Names of the resource descriptors whose packages the topology needs. These are the descriptors of all resources,
+    /// and of references to resources with operations.
     pub resources: BTreeSet<DescriptorName>,
     /// The references of the assembly and of its nested assemblies, in the order of declaration, with their
     /// results. References without a fitting instance are included.
@@ -136,7 +137,8 @@ impl Composer<'_> {
         }
     }
 
-    /// Checks a descriptor when the composition uses it for the first time.
+    /// Checks a descriptor, and adds the problems to `diagnostics`. Does nothing if this composition has already
+    /// checked the descriptor.
     fn examine(&mut self, descriptor: &Descriptor) {
         let new = descriptor.name().is_none_or(|name| self.examined.insert(name.clone()));
         if new {
@@ -289,8 +291,8 @@ impl Composer<'_> {
         }
     }
 
-    /// Tells whether the component may be created here. Reports an assembly that contains itself, or too many
-    /// assemblies that are nested in each other.
+    /// Tells whether the assembly of `frame` may contain a component of the type `kind`. Reports an error and returns
+    /// `false` in two cases: an assembly would contain itself, or too many assemblies would be nested in each other.
     fn may_nest(&mut self, frame: Frame<'_>, kind: &Spanned<DescriptorName>) -> bool {
         let source = &frame.assembly.source;
         if self.inside.contains(&kind.value) {
@@ -322,7 +324,8 @@ impl Composer<'_> {
         self.diagnostics.push(if help.is_empty() { diagnostic } else { diagnostic.help(help) });
     }
 
-    /// Creates the element of one node, or of a component without a group, with all elements inside it.
+    /// Creates the element of one node, or of a component that is not a group. If the element is a nested assembly, the
+    /// method also creates the elements inside this assembly.
     fn part(&mut self, frame: Frame<'_>, decl: &Component, descriptor: &Descriptor, seat: Seat) {
         let weight = weight_of(descriptor, decl);
         if let Some(excess) = self.room.copy(self.elements.len(), descriptor.name(), weight) {

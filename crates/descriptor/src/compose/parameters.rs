@@ -17,7 +17,7 @@ pub(super) struct Parameters<'a> {
     given: &'a BTreeMap<String, Value>,
     /// Element of the outermost assembly, whose properties the parameters set.
     owner: ElementName,
-    /// Places of the parameters that come from files.
+    /// For each parameter from a file, the place of the parameter in the file.
     pub(super) places: &'a GivenPlaces,
     /// Parameters without a usable value. An error about each of them was already reported.
     missing: BTreeSet<PropertyName>,

@@ -62,9 +62,15 @@ impl Composer<'_> {
         }
     }
 
-    /// Returns the type of a metric, and its source: the element that publishes the metric, and the name of the
-    /// metric there. If the given element is a nested assembly that only promotes the metric, the returned source
-    /// is the publisher inside the nested assembly.
+    /// Returns the type of a metric, and the publisher of the metric. `metric` contains the name of the metric, and the
+    /// element that has the metric:
+    ///
+    /// - If this element is a resource or a group, it is the publisher. The function returns `metric` unchanged.
+    /// - If this element is an assembly, it promotes the metric of another element. The function returns that element,
+    ///   and the name of the metric at that element.
+    ///
+    /// If the element does not exist or has no such metric, the type is `None`, and the function returns `metric`
+    /// unchanged.
     fn publisher(&self, metric: MetricSource) -> (Option<MetricKind>, MetricSource) {
         let Some(element) = self.elements.find(&metric.element) else {
             return (None, metric);

@@ -180,9 +180,9 @@ impl<'r> Composer<'r> {
     /// contains the name of the element that executes it:
     ///
     /// - The operations in [`Offered::Promoted`] already contain this name.
-    /// - For [`Offered::OfDescriptor`], `seat` executes the operations. `seat` is the element that stands for the
-    ///   reference. The scripts of the operations are in the package of the descriptor. So the method adds the
-    ///   descriptor to `self.resources`, the descriptors whose packages the assembly needs.
+    /// - For [`Offered::OfDescriptor`], this name is `seat`, the name of the element that stands for the reference. The
+    ///   scripts of the operations are in the package of the instance's descriptor. `self.resources` lists the
+    ///   descriptors whose packages the assembly needs. So the method adds the instance's descriptor to this list.
     fn offered(&mut self, thing: &Existing, seat: &ElementName) -> IndexMap<OperationName, Operation> {
         match &thing.operations {
             Offered::Nothing => IndexMap::new(),
@@ -248,8 +248,9 @@ fn fits(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> bool {
         && wanted.iter().all(|(name, wanted)| is(name, &wanted.text))
 }
 
-/// Returns the reasons why an instance does not fit a reference; empty if it fits. A required property that
-/// the instance lacks is no such reason.
+/// Returns the reasons why an instance does not fit a reference. The result is empty if the instance fits. An example
+/// of a reason is a property whose value differs from the required value. A required property that the instance lacks
+/// is no reason.
 fn unfit(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> Vec<String> {
     let mut why: Vec<String> = thing.unfit.iter().cloned().collect();
     if !kind.versions.contains(&thing.descriptor.version) {
@@ -318,7 +319,7 @@ impl Nothing<'_> {
     }
 }
 
-/// Maximum number of instances that a message lists. The message then states how many more there are.
+/// Maximum number of instances that a message lists. For more instances, the list ends with a number, such as `3 more`.
 const NAMED: usize = 8;
 
 /// Lists instances that do not fit a reference, each with the reasons.

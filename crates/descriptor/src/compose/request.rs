@@ -68,7 +68,7 @@ pub enum Offered {
     OfDescriptor,
 }
 
-/// The places of parameters that come from files. Messages show these places.
+/// For each parameter from a file, the place of the parameter in the file. Messages show these places.
 #[derive(Debug, Clone, Default)]
 pub struct GivenPlaces {
     /// Places of the names of parameters, by name.
@@ -101,8 +101,9 @@ pub struct ReferenceRequest {
     pub kind: ReferenceType,
     /// Properties that the reference requires of an instance, such as `name` and the location.
     pub properties: BTreeMap<PropertyName, Sensitive<String>>,
-    /// Name of the resource descriptor whose drivers can search for the instance. It is the newest descriptor
-    /// of the catalog that the reference accepts. None if this descriptor declares no `queries`.
+    /// Name of the descriptor whose `queries` can search for instances. This is the newest descriptor that the
+    /// reference accepts. `None` if the newest descriptor declares no `queries`, or if the catalog contains no
+    /// descriptor that the reference accepts.
     pub queries: Option<DescriptorName>,
     /// The instance to which the reference resolves. None if no instance fits, or if several fit.
     pub found: Option<Existing>,
@@ -129,13 +130,14 @@ pub struct Request<'a> {
     pub bound: &'a BTreeMap<ElementName, Referent>,
     /// State of the search in which drivers look for instances that fit the references.
     pub search: Search<'a>,
-    /// Maximum number of copied elements; see [`MAX_NODES`], which is the default. An assembly never has more
-    /// than [`MAX_ELEMENTS`] elements.
+    /// Maximum number of copied elements: nodes of a group after the first node, and parts of an assembly that is
+    /// nested again. The default is [`MAX_NODES`]. The limit [`MAX_ELEMENTS`] holds for all elements together.
     pub nodes: usize,
 }
 
 impl<'a> Request<'a> {
-    /// Creates a request for a new assembly, without existing instances and without a search by drivers.
+    /// Creates a request for a new assembly. The request contains no existing instances, and drivers do not search for
+    /// instances.
     pub fn new(
         name: &'a AssemblyName,
         parameters: &'a BTreeMap<String, Json>,

@@ -9,7 +9,7 @@ use windlass_model::DescriptorName;
 
 use super::request::MAX_ELEMENTS;
 
-/// Basic limit in bytes for the total size of the properties of copied elements. Each element of the assembly
+/// Basic limit in bytes for the total size of all copied properties; see [`Room::copy`]. Each element of the assembly
 /// raises the limit by [`COPIED_EACH`].
 const COPIED: usize = 64 << 20;
 
@@ -22,16 +22,17 @@ pub(super) struct Excess {
     pub(super) help: String,
 }
 
-/// The sizes that are counted against the limits.
+/// The sizes of a composition that have limits: the number of copied elements, and the total size of copied properties.
 pub(super) struct Room {
-    /// Maximum number of copied elements: nodes of a group after the first one, and parts of an assembly that
-    /// is nested again. `multiplied` counts them.
+    /// Maximum number of copied elements: nodes of a group after the first node, and parts of an assembly that is
+    /// nested again.
     nodes: usize,
-    /// Whether a limit is exceeded.
+    /// Whether the composition has refused an element because of a limit. Then the composition creates no further
+    /// components and nodes.
     full: bool,
-    /// Number of copied elements so far; see `nodes`.
+    /// Number of copied elements so far. The field `nodes` is the maximum of this number.
     multiplied: usize,
-    /// Total size in bytes of the properties of elements whose descriptor was used before.
+    /// Total size in bytes of all copied properties so far; see [`copy`](Self::copy).
     copied: usize,
     /// Names of the descriptors from which elements were created.
     used: HashSet<DescriptorName>,
@@ -82,8 +83,9 @@ impl Room {
         self.repeated -= entered;
     }
 
-    /// Returns the error for the limit that `count` more elements would exceed. `elements` is the present number
-    /// of elements of the assembly. Returns `None` after the first exceeded limit, so that only the first error is
+    /// Checks whether the limits permit `count` more elements. `elements` is the present number of elements of the
+    /// assembly. Returns the error about an exceeded limit, or `None` if the limits permit the elements. If this method
+    /// or [`copy`](Self::copy) has returned an error before, always returns `None`. So only the first error is
     /// reported.
     pub(super) fn fits(&mut self, elements: usize, count: u32) -> Option<Excess> {
         let more = usize::try_from(count).unwrap_or(usize::MAX);

@@ -21,14 +21,15 @@ use super::elements::Elements;
 use crate::codes;
 use crate::cycle::{self, Graph};
 
-/// Maximum total length in bytes of all texts that replace a `${…}` in the assembly.
+/// Maximum total length in bytes of all inserted texts in an assembly. Each `${…}` inserts one text: the value that it
+/// reads.
 const MAX_VALUES: u64 = 64 << 20;
 
 /// The result of the search for values that are too long.
 enum TooLong {
     /// The value of the property with this number is too long.
     Value(usize),
-    /// The total length of all texts that replace a `${…}` exceeds [`MAX_VALUES`].
+    /// All inserted texts together are longer than [`MAX_VALUES`].
     All,
 }
 
@@ -43,7 +44,8 @@ pub(super) struct Whole<'c> {
     pub(super) diagnostics: &'c mut Diagnostics,
 }
 
-/// Returns the place in a text at which a declaration stands.
+/// Converts the origin of a declaration to a place in the text of the descriptor. Returns `None` if `sources` does not
+/// contain this text.
 pub(super) fn place(sources: &BTreeMap<String, Arc<Source>>, origin: &Origin) -> Option<Place> {
     Some(place_at(sources.get(&*origin.file)?, origin))
 }
@@ -102,8 +104,9 @@ impl Whole<'_> {
         });
     }
 
-    /// Returns the length in bytes of a template part that reads no property of the topology. A value that
-    /// only a driver knows counts as empty.
+    /// Returns the length in bytes of a literal, of a secret, or of a field such as `${instance.id}`. For such a field,
+    /// the result is the length of the element's name. Callers do not pass parts that read a property of the topology.
+    /// For all other parts, the result is 0, because only a driver knows their values.
     fn length(&self, part: &Part) -> u64 {
         let length = match part {
             Part::Literal(text) => text.len(),
@@ -114,7 +117,8 @@ impl Whole<'_> {
         u64::try_from(length).unwrap_or(u64::MAX)
     }
 
-    /// Returns the place in a text at which a declaration stands.
+    /// Converts the origin of a declaration to a place in the text of the descriptor. Returns `None` if `self.sources`
+    /// does not contain this text.
     fn place(&self, origin: &Origin) -> Option<Place> {
         place(self.sources, origin)
     }
@@ -219,11 +223,13 @@ impl Whole<'_> {
     }
 }
 
-/// The graph of properties that read other properties. All properties of all elements are numbered from 0.
+/// The graph of properties that read other properties. The nodes of the graph are the properties of all elements,
+/// numbered from 0 in the order of the elements.
 struct Flow {
     graph: Graph<()>,
     own: Vec<u64>,
-    /// For each element, the number of its first property.
+    /// For each element, the number of its first property. For example, if the first element has three properties, the
+    /// second number is 3.
     first: Vec<usize>,
 }
 
