@@ -15,8 +15,8 @@ pub(crate) enum Form {
     Anything,
     /// A mapping from names to any values.
     Named,
-    /// A text. A number or boolean is also accepted. windlass reads the value as text, exactly as written: `1.10` is the
-    /// text `"1.10"`.
+    /// A text. A number or boolean is also accepted. windlass reads the value as text, exactly as written: `1.10` is
+    /// the text `"1.10"`.
     Text,
     /// `true`, `false`, `yes`, `no`, `on` or `off`.
     Flag,
