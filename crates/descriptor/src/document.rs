@@ -122,13 +122,13 @@ pub struct AssemblyDescriptor {
     /// Properties of the assembly itself.
     pub properties: Properties,
     /// Capabilities of the assembly, with the places of their names. A relationship leads from a capability of
-    /// its source to a requirement of its target. So the assembly is the source of a relationship that uses one
-    /// of its capabilities.
+    /// its source to a requirement of its target. So if a relationship uses a capability of the assembly, the
+    /// assembly is the source of the relationship.
     pub capabilities: IndexMap<String, Span>,
-    /// Requirements of the assembly, with the places of their names. The assembly is the target of a
-    /// relationship that uses one of its requirements.
+    /// Requirements of the assembly, with the places of their names. If a relationship uses a requirement of the
+    /// assembly, the assembly is the target of the relationship.
     pub requirements: IndexMap<String, Span>,
-    /// Operations of components that the assembly offers as its own.
+    /// Operations that the assembly offers, by name. Each operation belongs to a component of the assembly.
     pub operations: IndexMap<OperationName, Promotion>,
     /// Components of the assembly.
     pub composition: IndexMap<ComponentName, Component>,
@@ -136,7 +136,7 @@ pub struct AssemblyDescriptor {
     pub references: IndexMap<ComponentName, ReferenceDecl>,
     /// Relationships between components and references.
     pub relationships: IndexMap<RelationshipName, RelationshipDecl>,
-    /// Metrics of components that the assembly offers as its own.
+    /// Metrics that the assembly offers, by name. Each metric belongs to a component of the assembly.
     pub metrics: Metrics,
     /// Policies of the assembly.
     pub policies: Policies,
@@ -144,7 +144,8 @@ pub struct AssemblyDescriptor {
     pub data_types: DataTypes,
 }
 
-/// An operation of a component that the assembly offers as its own, under another name or the same name.
+/// An operation that an assembly offers. The operation belongs to a component of the assembly, where it may have
+/// another name.
 #[derive(Debug, Clone)]
 pub struct Promotion {
     /// Place of the name.
@@ -201,7 +202,8 @@ impl Component {
         size.unwrap_or(0)
     }
 
-    /// Returns the keys `each` and `key` of a cluster; none for a component with numbered nodes.
+    /// Returns the values of the keys `each` and `key` in the section `cluster`. Returns `None` if the component has no
+    /// `cluster`, or if the `cluster` has no `each`.
     pub fn each(&self) -> Option<&EachDecl> {
         self.cluster.as_ref()?.each.as_ref()
     }

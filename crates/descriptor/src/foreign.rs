@@ -3,7 +3,8 @@
 //! If a page of text or the manifest of another tool were read as a descriptor, the result would be dozens of
 //! errors. The only useful error is that the document is no descriptor. But a descriptor with mistakes must
 //! keep all its errors. So a document counts as a descriptor if its `name` has the form of a descriptor's
-//! name, or if it has a key of the language that is rare elsewhere.
+//! name. A document also counts as a descriptor if it has a key such as `composition`, which is rare in other
+//! documents.
 
 use windlass_source::{Mapping, Node, Source, Span, suggest};
 
@@ -68,8 +69,8 @@ fn names_itself(root: &Mapping) -> bool {
     name.contains("::") || ["assembly:", "resource:"].iter().any(|kind| name.starts_with(kind))
 }
 
-/// Tells whether a key shows that a document is a descriptor: the key is, or resembles, a key of the language that is
-/// rare in other documents.
+/// Tells whether a key shows that a document is a descriptor. Such a key is a top-level key of descriptors that
+/// [`COMMON`] does not contain, for example `composition`. A misspelling of such a key also counts.
 fn is_own(key: &str) -> bool {
     let own = || {
         let known = keys::ASSEMBLY.names.iter().chain(keys::RESOURCE.names);

@@ -5,18 +5,18 @@
 
 use windlass_source::section;
 
-/// A section of a descriptor.
+/// A table of the keys that one section of a descriptor may contain.
 pub(crate) type Section = windlass_source::keys::Section<Form>;
 
 /// The form of a value, as far as a JSON Schema can describe it. The value of a key that is not required may
 /// also be null.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
-    /// Any value.
     Anything,
     /// A mapping from names to any values.
     Named,
-    /// Text. Numbers and booleans are also accepted, and read as the text of their spelling.
+    /// A text. A number or boolean is also accepted. windlass reads the value as text, exactly as written: `1.10` is
+    /// the text `"1.10"`.
     Text,
     /// `true`, `false`, `yes`, `no`, `on` or `off`.
     Flag,
@@ -52,19 +52,20 @@ pub(crate) enum Form {
     OnFailure,
     /// The time between two batches.
     Pause,
-    /// A list of operations.
+    /// A list of operations of the ends of a relationship, such as `[source.Register, target.AddBackend]`.
     Operations,
     /// A list of infrastructure types, or one type.
     Infrastructure,
-    /// A list of transitions, or a mapping from transitions to their drivers.
+    /// A list of the names of transitions, or a mapping from these names to mappings. These mappings have the keys of
+    /// this section.
     Transitions(&'static Section),
-    /// A mapping from the names of drivers to the keys of this section.
+    /// A mapping from the names of drivers to mappings with the keys of this section.
     Drivers(&'static Section),
     /// A mapping with the keys of this section.
     One(&'static Section),
     /// A mapping from names to mappings with the keys of this section.
     ByName(&'static Section),
-    /// A mapping from names to mappings with the keys of this section, or to null.
+    /// A mapping from names to values. Each value is null, or a mapping with the keys of this section.
     ByNameOrNull(&'static Section),
 }
 

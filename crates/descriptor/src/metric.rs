@@ -31,11 +31,11 @@ pub type Policies = IndexMap<PolicyName, PolicyDecl>;
 pub struct MetricDecl {
     /// Place of the name.
     pub name_span: Span,
-    /// The key `type`: `metric::load` or `metric::integrity`. An assembly can promote a metric of a component, so
-    /// that the metric also belongs to the assembly. If the assembly declares such a metric without this key, the
-    /// metric has the kind of the component's metric.
+    /// The key `type`: `metric::load` or `metric::integrity`. An assembly descriptor may omit the key. The metric then
+    /// has the type of the component's metric that `source` names.
     pub kind: Option<Spanned<MetricKind>>,
-    /// The key `source-metric`: the component and the metric that an assembly promotes; none in a resource.
+    /// The key `source-metric` of an assembly descriptor, such as `balancer.lb_load`. The metric of the assembly is
+    /// then the metric `lb_load` of the component `balancer`. `None` in a resource descriptor.
     pub source: Option<Spanned<(ComponentName, MetricName)>>,
     /// The key `publication-period`: seconds between two publications of the metric.
     pub period: Option<Value>,
@@ -72,7 +72,7 @@ pub struct Setting {
 pub(crate) enum Owner {
     /// A resource, which measures its metrics itself.
     Resource,
-    /// An assembly, which promotes the metrics of its components.
+    /// An assembly. Each of its metrics is a metric of one of its components.
     Assembly,
 }
 

@@ -40,13 +40,12 @@ pub struct PropertyDecl {
     pub sensitive: bool,
     /// The key `default`: the value that applies if no other value is given.
     pub default: Option<Box<Value>>,
-    /// The key `value`: the value that applies in all cases.
+    /// The key `value`: a fixed value. Neither a parameter nor an enclosing assembly can replace this value.
     pub value: Option<Value>,
 }
 
 impl PropertyDecl {
-    /// Returns the value that applies if nothing outside of the declaration gives another value: `value`, or
-    /// else `default`.
+    /// Returns the value that the declaration itself contains: `value`, or else `default`.
     pub fn effective(&self) -> Option<&Value> {
         self.value.as_ref().or(self.default.as_deref())
     }
@@ -56,8 +55,8 @@ impl PropertyDecl {
         self.value.as_ref().into_iter().chain(self.default.as_deref())
     }
 
-    /// Tells whether a value that is given from outside is ignored, because the property is read-only or has
-    /// a fixed `value`.
+    /// Tells whether the property accepts no value from outside, because the property is read-only or has a fixed
+    /// `value`.
     pub(crate) fn decides_itself(&self) -> bool {
         self.read_only || self.value.is_some()
     }
@@ -68,7 +67,8 @@ impl PropertyDecl {
     }
 }
 
-/// Reads a section of properties.
+/// Reads the section `properties`. If the section is missing, null or no mapping, the result is empty. `dots` decides
+/// on names that contain a dot.
 pub(crate) fn read_properties(reader: &mut Reader<'_>, node: Option<&Node>, dots: Dots) -> Properties {
     let Some(mapping) = node.and_then(|node| reader.mapping(node, "`properties`")) else {
         return Properties::new();
@@ -207,8 +207,8 @@ fn entry_schema(reader: &mut Reader<'_>, node: &Node) -> Option<Spanned<String>>
     reader.text(kind, "`entry-schema`")
 }
 
-/// Reports a volatile property that is read-only or has a fixed `value`, so that no value can be given from
-/// outside.
+/// Reports a volatile property whose value cannot be changed from outside, because the property is read-only, or
+/// because its `value` contains no `${…}`.
 fn volatile(reader: &mut Reader<'_>, body: &Mapping, decl: &PropertyDecl) {
     let Some(flag) = get(body, "volatile").filter(|_| decl.volatile) else { return };
     let (why, span) = match &decl.value {

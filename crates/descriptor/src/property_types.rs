@@ -83,7 +83,7 @@ pub(crate) struct Misfit<'v> {
     /// The value that does not match. If the property is a list or a map, and one of its entries does not match
     /// the type in `entry-schema`, this field contains the entry.
     pub(crate) value: &'v Value,
-    /// Description of the expected value.
+    /// Description of the expected value for a message, such as `a whole number`.
     pub(crate) expected: String,
 }
 
@@ -140,7 +140,7 @@ fn text_fits(sort: Sort, text: &str) -> bool {
     }
 }
 
-/// Reads the section `data-types`.
+/// Reads the section `data-types`. If the declaration of a type is invalid, its name still counts as a known type.
 pub(crate) fn read_data_types(reader: &mut Reader<'_>, root: &Mapping) -> DataTypes {
     let mapping = get(root, "data-types").and_then(|node| reader.mapping(node, "`data-types`"));
     let mut found = DataTypes::new();

@@ -16,7 +16,7 @@ const QUOTES: [char; 10] = ['“', '”', '„', '‟', '‘', '’', '‚', '�
 
 const HELP: &str = "typographic quotes are part of the text; write `\"`, or none";
 
-/// Maximum number of texts that are reported.
+/// Number of texts in typographic quotes after which [`warn`] stops its search. [`Diagnostics`] keeps no more warnings.
 const MOST: usize = Diagnostics::MOST;
 
 /// Warns of every text that stands between typographic quotes and has no YAML quotes. The warning contains a help
@@ -66,8 +66,9 @@ pub(crate) fn warn(source: &Arc<Source>, root: &Node, diagnostics: &mut Diagnost
     *diagnostics = Diagnostics::from(said);
 }
 
-/// Returns the offset, the place and the fix of a text between typographic quotes. Returns `None` for any
-/// other text, and for a text that has YAML quotes or escapes.
+/// Returns the start of `span`, `span` itself and a fix, if the text is between typographic quotes. [`warn`] uses the
+/// start as the key of a map. Returns `None` for any other text. Also returns `None` for a text with YAML quotes, with
+/// escapes or with more than two typographic quotes.
 fn between(source: &Arc<Source>, span: Span, text: &str) -> Option<(u32, (Span, Fix))> {
     let inner = text.strip_prefix(QUOTES)?.strip_suffix(QUOTES)?;
     let written = source.slice(span) == text && !inner.contains(QUOTES);

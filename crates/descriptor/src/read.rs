@@ -61,7 +61,8 @@ pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     Read { descriptor, diagnostics }
 }
 
-/// Returns the error that replaces all other errors, if the document is no descriptor.
+/// Returns an error if the document is no descriptor, but for example a Kubernetes manifest. The caller reports this
+/// error in place of all errors in `loaded` and `found`. If both contain no errors, the function returns `None`.
 fn no_descriptor(
     source: &Arc<Source>,
     root: Option<&Node>,

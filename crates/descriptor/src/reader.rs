@@ -360,7 +360,8 @@ pub(crate) struct Body<'n> {
     pub(crate) node: &'n Node,
 }
 
-/// Reads a section that is a mapping from names to bodies.
+/// Reads the section `key`, such as `metrics`: a mapping from names to declarations. `read` converts each declaration.
+/// An entry with an invalid name is reported with `code`, and left out. If the section is missing, the result is empty.
 pub(crate) fn section<K, V>(
     reader: &mut Reader<'_>,
     root: &Mapping,

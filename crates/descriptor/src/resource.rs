@@ -20,10 +20,12 @@ use crate::reader::{Reader, Spanned, get, names};
 
 const OPERATION: &str = "an operation";
 
-/// Names of transitions in older descriptors. They created and removed the infrastructure.
+/// Names of transitions in older versions of the descriptor language. These transitions created and removed the
+/// infrastructure. windlass ignores these transitions with a warning.
 const OLD_TRANSITIONS: [&str; 2] = ["CreateInfrastructure", "DeleteInfrastructure"];
 
-/// Names of transitions in later descriptors, which windlass does not support.
+/// Names of transitions that exist only in later versions of the descriptor language. windlass ignores these
+/// transitions with a warning.
 const LATER_TRANSITIONS: [&str; 1] = ["Upgrade"];
 
 /// A resource descriptor.
@@ -55,11 +57,11 @@ pub struct ResourceDescriptor {
     /// Infrastructure types that the resource supports.
     pub infrastructure: IndexMap<String, Span>,
     /// Capabilities of the resource, with the places of their names. A relationship leads from a capability of
-    /// its source to a requirement of its target. So the resource is the source of a relationship that uses one
-    /// of its capabilities.
+    /// its source to a requirement of its target. So if a relationship uses a capability of the resource, the
+    /// resource is the source of the relationship.
     pub capabilities: IndexMap<String, Span>,
-    /// Requirements of the resource, with the places of their names. The resource is the target of a
-    /// relationship that uses one of its requirements.
+    /// Requirements of the resource, with the places of their names. If a relationship uses a requirement of the
+    /// resource, the resource is the target of the relationship.
     pub requirements: IndexMap<String, Span>,
     /// Metrics that the resource publishes.
     pub metrics: Metrics,
@@ -138,7 +140,8 @@ pub(crate) fn read(
     }
 }
 
-/// Reads the key `on-package-change`.
+/// Reads the value of the key `on-package-change`. Reports an invalid value. Returns `None` for an invalid value and
+/// for null.
 fn on_package_change(reader: &mut Reader<'_>, node: &Node) -> Option<Spanned<OnPackageChange>> {
     let text = reader.text(node, "`on-package-change`")?;
     match text.value.parse::<OnPackageChange>() {
@@ -151,7 +154,7 @@ fn on_package_change(reader: &mut Reader<'_>, node: &Node) -> Option<Spanned<OnP
     }
 }
 
-/// Reads the section `lifecycle`: a list of transitions, or a mapping from transitions to their bodies.
+/// Reads the section `lifecycle`: a list such as `[Install, Start]`, or a mapping such as `{Start: {drivers: …}}`.
 fn transitions(reader: &mut Reader<'_>, node: Option<&Node>) -> IndexMap<Transition, ActionDecl> {
     let Some(node) = node.filter(|node| !node.is_null()) else { return IndexMap::new() };
     let mut found = IndexMap::new();
@@ -202,7 +205,8 @@ fn add_transition(
     });
 }
 
-/// Reads the section `operations` or `commands`: a mapping from names to bodies.
+/// Reads the section `operations` or `commands`. The section is a mapping from names to declarations, such as
+/// `backup: {drivers: …, properties: …}`.
 fn operations<N>(reader: &mut Reader<'_>, node: Option<&Node>, section: &str) -> IndexMap<N, ActionDecl>
 where
     N: FromStr<Err = NameError> + Hash + Eq,
@@ -235,8 +239,8 @@ fn action(reader: &mut Reader<'_>, entry: &Entry, known: &[&str], what: &str) ->
     }
 }
 
-/// Reads the key `drivers`, `default-driver` or `queries.drivers`: a mapping from the names of drivers to
-/// bodies.
+/// Reads the value of the key `drivers` or `default-driver`. The value is a mapping from the names of drivers to
+/// declarations, such as `script: {selector: …, properties: …}`.
 fn drivers(reader: &mut Reader<'_>, node: &Node) -> Vec<DriverDecl> {
     let mapping = reader.mapping(node, "`drivers`");
     let entries = mapping.map(Mapping::entries).unwrap_or_default();

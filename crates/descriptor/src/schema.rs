@@ -108,7 +108,7 @@ impl Forms for Descriptors<'_> {
 }
 
 impl Descriptors<'_> {
-    /// Returns the schema of a mapping from the names of drivers to their bodies.
+    /// Returns the schema of a mapping from the names of drivers to mappings with the keys of `section`.
     fn drivers(&self, section: &'static Section, definitions: &mut Definitions) -> Value {
         let driver = definitions.part(self, section);
         let known = self.0.iter().map(|(name, properties)| {
@@ -128,8 +128,8 @@ fn text(definitions: &mut Definitions) -> Value {
     definitions.refer("Text", |_| json!({"type": ["string", "number", "boolean", "null"]}))
 }
 
-/// Returns the schema of a driver property: a value that matches `schema`, or a mapping with the key `value`
-/// or `default` and such a value.
+/// Returns the schema of a driver property whose values match `schema`. The returned schema accepts each such value
+/// `v`, and also `{value: v}` and `{default: v}`.
 fn plain_or_declared(schema: &Value) -> Value {
     let mut value = schema.clone();
     let about = value.as_object_mut().and_then(|schema| schema.remove("description"));
@@ -171,8 +171,9 @@ fn own_name(kind: &str) -> Value {
 /// contains no `__`.
 const WORD: &str = r"(?!\w*__)[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?";
 
-/// The pattern of the middle part of a descriptor's name.
+/// The pattern of the middle part of a descriptor's name, such as `web` in `resource::web::1.0`. The part has the form
+/// of [`WORD`], and at most 50 characters.
 const MIDDLE: &str = r"(?![A-Za-z0-9_-]*__)(?![A-Za-z0-9_-]{51})[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?";
 
-/// The pattern of a version.
+/// The pattern of a version: numbers with dots between them, such as `1.0`.
 const VERSION: &str = r"[0-9]+(\.[0-9]+)*";

@@ -116,7 +116,8 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Returns the name of the component or reference, if it exists in the assembly.
+    /// Returns `name` as a [`ComponentName`], if the assembly has a component or reference with this name. In a
+    /// resource descriptor, the method returns `None`.
     fn part(&self, name: &str) -> Option<&'a ComponentName> {
         let assembly = self.assembly?;
         let component = assembly.composition.get_key_value(name).map(|(name, _)| name);

@@ -48,7 +48,8 @@ impl Surroundings {
         }
     }
 
-    /// Returns the name of the descriptor for which a placeholder stands.
+    /// Returns the name of the descriptor for which a placeholder stands. Returns `None` if the project does not give
+    /// this name, or if the text is no placeholder.
     pub(crate) fn resolve(&self, placeholder: &str) -> Option<&DescriptorName> {
         let way = placeholder.strip_prefix(PLACEHOLDER)?.strip_prefix('/')?;
         if way == "descriptor_name" {
@@ -57,12 +58,13 @@ impl Surroundings {
         self.contained.get(way.strip_suffix(":/descriptor_name")?)
     }
 
-    /// Tells whether the project contains other projects, so that a placeholder can stand for one of them.
+    /// Tells whether the project contains other projects, so that a placeholder can stand for the name of a contained
+    /// descriptor.
     pub(crate) fn has_placeholders(&self) -> bool {
         !self.contained.is_empty()
     }
 
-    /// Returns the placeholders that stand for contained projects.
+    /// Returns the placeholder for each name in `contained`, such as `$lmctl:/contains:/web:/descriptor_name`.
     pub(crate) fn placeholders(&self) -> Vec<String> {
         self.contained.keys().map(|way| format!("{PLACEHOLDER}/{way}:/descriptor_name")).collect()
     }

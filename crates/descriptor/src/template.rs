@@ -21,8 +21,8 @@ pub struct Value {
 pub enum ValueKind {
     /// The null value.
     Null,
-    /// A text: literals and `${…}`, one after the other. Numbers and booleans are read as the text of their
-    /// spelling.
+    /// A text, as the sequence of its literals and `${…}`. A number or boolean is also a text, exactly as written:
+    /// `1.10` is the text `"1.10"`.
     Text(Box<[Segment]>),
     /// A list of values.
     List(Vec<Value>),

@@ -1,7 +1,8 @@
 //! The canonical form of descriptors.
 //!
-//! Sections and keys have one order. If the language permits several notations of one value, the canonical
-//! form has one of them.
+//! The canonical form has a fixed order of sections and keys. If the language permits several notations for the same
+//! value, the canonical form always uses the same notation. For example, `port: 80` in a section `properties` becomes
+//! `port: {value: 80}`.
 
 use windlass_source::{Entry, Mapping, Node};
 
@@ -31,14 +32,15 @@ pub(crate) trait Fill {
     /// Returns the value to write in place of `node`.
     fn fill(&mut self, node: &Node, position: &Position<'_>) -> Item;
 
-    /// Tells the implementation that the values of the property `name` follow. It is called before
-    /// [`fill`](Self::fill) is called for these values.
+    /// Tells the implementation that the next values belong to the property `name`. [`canonical`] calls `enter` once
+    /// for each property, before it calls [`fill`](Self::fill) for the values of the property.
     fn enter(&mut self, name: &str, position: &Position<'_>) {
         let _ = (name, position);
     }
 
-    /// Returns the body to write for the property `name`. The keys of `body` are already in their canonical
-    /// order.
+    /// Returns the declaration to write for the property `name`. `body` is the declaration in canonical form: null, or
+    /// a mapping such as `{type: integer, value: 80}`. The values of `value` and `default` come from
+    /// [`fill`](Self::fill).
     fn property(&mut self, name: &str, body: Item, position: &Position<'_>) -> Item {
         let _ = (name, position);
         body
@@ -55,7 +57,8 @@ const METRIC: [&str; 3] = ["type", "publication-period", "source-metric"];
 
 const POLICY: [&str; 4] = ["type", "metric", "target", "properties"];
 
-/// Returns the canonical form of a descriptor's tree.
+/// Returns the canonical form of `descriptor`. `root` is the YAML tree of the descriptor's text, and `fill` decides
+/// which values the result contains. If `root` is `None`, the result is an empty mapping.
 pub(crate) fn canonical(descriptor: &Descriptor, root: Option<&Node>, fill: &mut dyn Fill) -> Item {
     let Some(mapping) = root.and_then(Node::as_mapping) else {
         return root.map_or(Item::new(Body::Map(Vec::new())), Item::of);
@@ -129,7 +132,8 @@ impl Canonical<'_> {
         }
     }
 
-    /// Builds a mapping from names to bodies. The names keep their order.
+    /// Converts a section whose keys are names, such as `composition`. The names keep their order. `make` converts the
+    /// value of each name. A node that is no mapping is copied unchanged.
     fn section(&mut self, node: &Node, mut make: impl FnMut(&mut Self, &str, &Node) -> Item) -> Item {
         self.body(node, &[], |writer, key, node| make(writer, key, node))
     }
@@ -145,7 +149,7 @@ impl Canonical<'_> {
                     })
                 }
                 None if node.is_null() => Item::of(node),
-                // A body that is no mapping is the value of the property.
+                // A node that is no mapping is the value of the property.
                 None => Item::new(Body::Map(vec![("value".into(), writer.values.fill(node, &position))])),
             };
             writer.values.property(name, body, &position)

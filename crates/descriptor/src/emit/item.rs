@@ -11,7 +11,8 @@ pub(crate) struct Item {
     pub(crate) comment: Option<Box<str>>,
 }
 
-/// The content of an [`Item`].
+/// The content of an [`Item`]. A number or boolean is a [`Text`](Self::Text) here, because the descriptor language
+/// treats all scalars except null as text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Body {
     Null,
@@ -47,7 +48,7 @@ impl Item {
         Self::new(Body::Text(text.into()))
     }
 
-    /// Copies a node of a document.
+    /// Copies a node with all its entries. The copy does not contain the places, tags and quotes of the node.
     pub(crate) fn of(node: &Node) -> Self {
         Self::map_texts(node, &mut |text| Self::text(text))
     }

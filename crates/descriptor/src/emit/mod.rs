@@ -48,7 +48,8 @@ pub(crate) fn write(document: &Item) -> String {
     windlass_source::emit(document, EmitStyle::Text)
 }
 
-/// Returns the tree of nodes of a descriptor's text.
+/// Loads the text of a descriptor, and returns the root of the YAML tree. Returns `None` if the text contains no YAML
+/// document.
 pub(crate) fn root(descriptor: &Descriptor) -> Option<Node> {
     load_one(descriptor.source(), &LoadOptions::default()).root
 }

@@ -118,8 +118,8 @@ const MOST_LEFT: usize = 100_000;
 /// Maximum number of reasons in the comment about one value.
 const MOST_REASONS: usize = 8;
 
-/// Maximum length in bytes of all texts that replace a `${…}`. Without a limit, the output could grow too
-/// large, because a value is repeated wherever it is read.
+/// Maximum total length, in bytes, of the texts that replace the `${…}` of a descriptor. Without a limit, the output
+/// could grow too large, because each `${…}` that reads a long value adds a copy of the value.
 const GROWTH: usize = 16 << 20;
 
 impl Known<'_> {
@@ -185,7 +185,8 @@ impl Known<'_> {
         Item { body: Body::Text(text.into()), comment }
     }
 
-    /// Replaces the `value` and `default` of a property by the value of a parameter.
+    /// Returns the declaration `body` of a property, with the parameter `given` in place of the keys `value` and
+    /// `default`. If the property is sensitive or the parameter contains `${`, a comment replaces these keys.
     fn given(&self, body: Item, given: &serde_json::Value) -> Item {
         let mut entries = match body.body {
             Body::Map(entries) => entries,
@@ -204,8 +205,8 @@ impl Known<'_> {
     }
 }
 
-/// Returns the output for the value of a parameter. Returns `None` if the value contains `${`, because in the
-/// output it would have the meaning of `${…}`.
+/// Converts the value of a parameter for the output. Returns `None` if a text in the value contains `${`. In the
+/// parameter, `${` is plain text, but a reader of the output would evaluate the `${…}`.
 fn value_of(given: &serde_json::Value) -> Option<Item> {
     use serde_json::Value as Json;
     Some(match given {

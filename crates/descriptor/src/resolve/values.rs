@@ -81,6 +81,7 @@ struct Part<'a> {
     depth: usize,
 }
 
+/// The source of a part's properties: a descriptor, or an existing instance.
 #[derive(Clone)]
 enum Subject<'a> {
     Described(Descriptor),
@@ -95,7 +96,8 @@ type Key = (usize, PropertyName);
 
 /// The source from which a property gets its value.
 enum Origin<'v> {
-    /// A value in a descriptor. `scope` and `instance` are its context, as in [`Spot`].
+    /// A value in a descriptor. `scope` and `instance` are indexes into [`Values::parts`], with the same meaning as in
+    /// [`Spot`].
     Value { value: &'v Value, scope: usize, instance: usize },
     /// A value that needs no evaluation, or the reason why the property has no known value.
     Found(Found),
@@ -157,7 +159,8 @@ impl<'a> Values<'a> {
         Spot { scope: 0, instance, ends }
     }
 
-    /// Tells whether a property is sensitive.
+    /// Tells whether the property `name` is declared as sensitive at `position`. For a property of a component, the
+    /// declaration in the component's descriptor also counts.
     pub(super) fn is_sensitive(&mut self, name: &str, position: &Position<'_>) -> bool {
         let declares = |properties: &Properties| properties.get(name).is_some_and(|decl| decl.sensitive);
         match position {
@@ -208,8 +211,8 @@ impl<'a> Values<'a> {
         self.answer(key)
     }
 
-    /// Returns the stored result of a property. A property without a stored result depends on itself. For such a
-    /// property, the method returns `Found::Unknown` with the reason "it reads itself".
+    /// Returns the stored result of a property. The caller has already evaluated the property. If no result is stored,
+    /// the evaluation is incomplete, because the property reads itself. The method then returns `Found::Unknown`.
     fn answer(&self, key: &Key) -> Found {
         self.found.get(key).cloned().unwrap_or_else(|| Found::unknown("it reads itself"))
     }
@@ -262,8 +265,8 @@ impl<'a> Values<'a> {
     }
 
     /// Returns the source of the value of the property `name`, and whether the property is sensitive. The property
-    /// belongs to the part with the index `at`. `subject` is the subject of this part, and `outer` is the subject of
-    /// the assembly around it.
+    /// belongs to the part with the index `at`. `subject` is the descriptor or instance of this part, as in
+    /// [`Part::subject`]. `outer` is the subject of the assembly around this part.
     fn origin<'v>(
         &self,
         at: usize,
@@ -329,8 +332,9 @@ impl<'a> Values<'a> {
         (origin, secret)
     }
 
-    /// Returns the value of a `${…}`. If the value must be evaluated first, returns its property as the
-    /// error.
+    /// Returns the value of a `${…}` that reads no property, or the reason why the value is unknown. If the `${…}`
+    /// reads a property, the method returns the key of this property as the error. The caller then evaluates the
+    /// property, or looks up its result.
     fn target(&mut self, reference: &Reference, spot: &Spot<'_>) -> Result<Found, Key> {
         let subject = self.parts[spot.scope].subject.clone();
         let meaning = match &subject {
@@ -390,8 +394,8 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the index of a component or reference of the assembly `outer`. A new part is added to
-    /// [`Values::parts`].
+    /// Returns the index of the component or reference `name` in [`Values::parts`]. If the list does not contain this
+    /// part yet, the method adds it. `outer` is the index of the assembly that contains the part.
     fn part(&mut self, outer: usize, name: &ComponentName) -> usize {
         let key = (outer, name.clone());
         if let Some(at) = self.places.get(&key) {
@@ -526,7 +530,6 @@ impl ValueGraph for Values<'_> {
     }
 }
 
-/// Returns each `${…}` in a text.
 fn references(segments: &[Segment]) -> impl Iterator<Item = &Reference> {
     segments.iter().filter_map(|segment| match segment {
         Segment::Reference(reference) => Some(reference),
