@@ -169,7 +169,7 @@ fn own_name(kind: &str) -> Value {
 
 /// The pattern of one word of a name. The word begins with a letter, ends with a letter or digit, and
 /// contains no `__`.
-const WORD: &str = r"(?!\w*__)[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?";
+const WORD: &str = r"(?![A-Za-z0-9_-]*__)[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?";
 
 /// The pattern of the middle part of a descriptor's name, such as `web` in `resource::web::1.0`. The part has the form
 /// of [`WORD`], and at most 50 characters.

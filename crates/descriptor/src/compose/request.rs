@@ -88,6 +88,7 @@ impl GivenPlaces {
         let owned = || name.to_owned();
         self.names.extend(other.names.get(name).map(|place| (owned(), place.clone())));
         self.entries.extend(other.entries.get(name).map(|places| (owned(), places.clone())));
+        self.left_out.extend(other.left_out.get(name).map(|names| (owned(), names.clone())));
         self.files.extend(other.files.get(name).map(|file| (owned(), file.clone())));
     }
 }
