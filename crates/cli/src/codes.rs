@@ -88,4 +88,27 @@ mod tests {
         unique.dedup();
         assert_eq!(codes, unique);
     }
+
+    /// Each table of codes in the source files of the workspace is part of [`all`].
+    #[test]
+    fn no_table_is_missing() {
+        let mut open = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))];
+        let known: Vec<&str> = all().iter().map(|info| info.code.as_str()).collect();
+        let mut tables = 0;
+        while let Some(folder) = open.pop() {
+            for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if path.is_dir() {
+                    open.push(path);
+                } else if path.ends_with("codes.rs") {
+                    let text = std::fs::read_to_string(&path).unwrap();
+                    let codes = text.split(" = \"").skip(1).map(|rest| &rest[..6]);
+                    let codes: Vec<&str> = codes.filter(|code| code.starts_with("WL")).collect();
+                    tables += usize::from(!codes.is_empty());
+                    let missing: Vec<&&str> = codes.iter().filter(|code| !known.contains(code)).collect();
+                    assert!(missing.is_empty(), "{}: {missing:?}", path.display());
+                }
+            }
+        }
+        assert!(tables > 10, "{tables}");
+    }
 }

@@ -152,9 +152,9 @@ pub(crate) struct PartsArgs {
 impl PartsArgs {
     /// Adds these options to the input of a plan.
     pub(crate) fn given_to(&self, input: AssemblyInput) -> AssemblyInput {
-        let input = input.target(self.target.clone()).except(self.except.clone());
-        let input = input.replace(self.replace.clone());
-        input.max_unavailable(self.max_unavailable).max_surge(self.max_surge)
+        let Self { target, except, replace, max_unavailable, max_surge } = self;
+        let input = input.target(target.clone()).except(except.clone()).replace(replace.clone());
+        input.max_unavailable(*max_unavailable).max_surge(*max_surge)
     }
 }
 

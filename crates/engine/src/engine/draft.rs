@@ -384,7 +384,17 @@ fn up(
     if let Some(before) = before {
         (topology, sizes) = keep_sizes(topology, &before.scaled);
     }
-    let UpOptions { goal, adopt, replace, target, except, max_unavailable, max_surge, .. } = options;
+    let UpOptions {
+        goal,
+        adopt,
+        replace,
+        target,
+        except,
+        max_unavailable,
+        max_surge,
+        only_new: _,
+        current_packages: _,
+    } = options;
     let mut references = topology.referenced();
     references.extend(before.iter().flat_map(|before| before.references.iter().cloned()));
     let owner = before.map_or(owner, |before| before.owner.clone());

@@ -214,22 +214,37 @@ impl SavedPlan {
 
     /// Rebuilds the input of an `up` plan, with the given values of its secrets.
     fn input(&self, recipe: &Recipe, root: &Path, given: &AssemblyInput) -> AssemblyInput {
-        let mut input = AssemblyInput::new(root.join(&recipe.file))
+        let Recipe {
+            file,
+            catalog,
+            parameters,
+            secrets,
+            goal,
+            adopt,
+            replace,
+            target,
+            except,
+            max_unavailable,
+            max_surge,
+            current_packages,
+            protect,
+        } = recipe;
+        let mut input = AssemblyInput::new(root.join(file))
             .name(Some(self.assembly.clone()))
-            .catalog(recipe.catalog.iter().map(|folder| root.join(folder)))
-            .goal(recipe.goal)
-            .adopt(recipe.adopt)
-            .replace(recipe.replace.clone())
-            .target(recipe.target.clone())
-            .except(recipe.except.clone())
-            .max_unavailable(recipe.max_unavailable)
-            .max_surge(recipe.max_surge)
-            .current_packages(recipe.current_packages)
-            .protect(recipe.protect);
-        for (name, value) in &recipe.parameters {
+            .catalog(catalog.iter().map(|folder| root.join(folder)))
+            .goal(*goal)
+            .adopt(*adopt)
+            .replace(replace.clone())
+            .target(target.clone())
+            .except(except.clone())
+            .max_unavailable(*max_unavailable)
+            .max_surge(*max_surge)
+            .current_packages(*current_packages)
+            .protect(*protect);
+        for (name, value) in parameters {
             input = input.parameter(name, value.clone());
         }
-        for name in &recipe.secrets {
+        for name in secrets {
             input = input.parameter_of(given, name);
         }
         input
