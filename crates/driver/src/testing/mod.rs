@@ -48,8 +48,8 @@
 //! | [`cancellation`] | if a job of a call is cancelled, the call ends soon and requests no further job |
 //! | [`secrets`] | no secret is in a log, a failure or a job, except in the input of a job |
 //!
-//! [`Faulty`] is a driver that violates the contract. For example, the driver panics. The tests of the engine check that
-//! only the calls of this driver then fail.
+//! [`Faulty`] is a driver that violates the contract. For example, the driver panics. The tests of the engine check
+//! that only the calls of this driver then fail.
 
 #![expect(clippy::missing_panics_doc, reason = "a panic is how a case fails")]
 
