@@ -18,8 +18,8 @@ pub enum Field {
     Month,
     /// The day of the week, 1 to 7, or SUN to SAT: 1 is Sunday.
     DayOfWeek,
-    /// The year, 1970 to 2199. Only this field may be left out. As in Quartz, other years up to 9999 are
-    /// accepted, but an expression never fires in such a year.
+    /// The year. Only this field may be left out. An expression fires only in the years 1970 to 2199. As in Quartz, the
+    /// field also accepts all other years from 0 to 9999.
     Year,
 }
 
@@ -56,13 +56,14 @@ impl Field {
         }
     }
 
-    /// Tells whether the field accepts a number.
+    /// Tells whether a value is valid in this field. An expression may contain years in which it never fires, such as
+    /// 9999.
     pub(crate) fn takes(self, value: u16) -> bool {
         self.range().contains(&value) || (self == Self::Year && value <= 9999)
     }
 
-    /// Returns the largest permitted step. For a field that counts from 1, the largest step is the number of
-    /// its values, as in Quartz. For example, the largest step of months is 12.
+    /// Returns the largest permitted step. As in Quartz, this is the largest value of the field, such as 59 for seconds
+    /// and 12 for months. For years, the largest step is 229, the distance from 1970 to 2199.
     pub(crate) fn largest_step(self) -> u16 {
         match self {
             Self::Year => self.range().end() - self.range().start(),

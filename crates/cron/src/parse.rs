@@ -18,7 +18,7 @@ impl<'t> Piece<'t> {
         self.start..self.start + self.text.len()
     }
 
-    /// Splits at each occurrence of a separator.
+    /// Splits at each occurrence of a separator. Each result has its own place in the expression.
     fn split(self, separator: impl Fn(char) -> bool) -> impl Iterator<Item = Piece<'t>> {
         let top = self.text.as_ptr().addr();
         self.text

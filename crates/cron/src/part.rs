@@ -25,7 +25,7 @@ pub(crate) enum Extent {
 }
 
 impl Part {
-    /// The part that covers all values.
+    /// The part `*`. A list that contains this part selects all values of the field.
     pub(crate) const EVERY: Self = Self { extent: Extent::Every, step: None };
 
     pub(crate) fn single(value: u16) -> Self {
@@ -53,20 +53,20 @@ impl Part {
 /// The rule that selects the days: the fields for days of the month and of the week together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Days {
-    /// Each day of the month.
+    /// Each day. One of the two fields is `*`, and the other field is `?`.
     Every,
-    /// The given days of the month.
+    /// Days of the month, such as `1,15`.
     OfMonth(Vec<Part>),
-    /// The day that is `before` days before the last day of the month. If `weekday` is set: the weekday
-    /// nearest to that day.
+    /// `L`, `L-3`, `LW` or `L-3W`: the day that is `before` days before the last day of the month, such as 3 days for
+    /// `L-3`. If `weekday` is true (`W`), the rule selects the day from Monday to Friday that is nearest to this day.
     Last { before: u16, weekday: bool },
-    /// The weekday nearest to this day of the month.
+    /// `15W`: the day from Monday to Friday that is nearest to this day of the month.
     NearestWeekday(u16),
-    /// The given days of the week.
+    /// Days of the week, such as `MON-FRI`.
     OfWeek(Vec<Part>),
-    /// The last occurrence of this day of the week in the month.
+    /// `FRIL`: the last occurrence of this day of the week in the month.
     LastOfWeek(u16),
-    /// The nth occurrence of this day of the week in the month.
+    /// `FRI#3`: the nth occurrence of this day of the week in the month.
     NthOfWeek { day: u16, nth: u16 },
 }
 

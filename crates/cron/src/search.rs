@@ -74,7 +74,6 @@ fn first_bit(bits: u64, from: i8) -> Option<i8> {
     (left != 0).then(|| from + i8::try_from(left.trailing_zeros()).unwrap_or(0))
 }
 
-/// A month of a year.
 #[derive(Clone, Copy)]
 struct Month {
     /// The number of days in the month.

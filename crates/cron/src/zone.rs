@@ -62,8 +62,12 @@ impl Zone {
         }
     }
 
-    /// Returns the local time at which the search for the next fire time begins. Usually, this is the first full second
-    /// after `after`. Returns `None` if the calendar ends before this time.
+    /// Returns the local time at which the search for the next fire time begins: the first full second after `after`.
+    ///
+    /// When the clocks go back, an hour occurs twice. If `after` is in the first occurrence of such an hour, the search
+    /// begins at the start of the second occurrence.
+    ///
+    /// Returns `None` if the result is after the year 9999.
     fn start(&self, after: Timestamp) -> Option<DateTime> {
         let local = self.0.to_datetime(after);
         if let AmbiguousOffset::Fold { before, after: second } = self.0.to_ambiguous_timestamp(local).offset()

@@ -23,7 +23,7 @@ pub struct Call {
     pub attempt: u32,
     /// The action to perform.
     pub action: Action,
-    /// The element to act on.
+    /// The name of the element (part) whose instance the driver acts on, such as `shop__web__2`.
     pub element: ElementName,
     /// The instance id, which the engine assigned.
     pub instance: InstanceId,
@@ -37,13 +37,16 @@ pub struct Call {
     /// The properties that the descriptor declares as sensitive. The set includes output properties that the
     /// component has not published yet.
     pub sensitive: BTreeSet<PropertyName>,
-    /// The configuration of the call.
+    /// Values that all instances at a location, or all applications of a factory, share. The key is the name of the
+    /// value.
     ///
-    /// For a resource of an assembly, the configuration consists of the
-    /// [properties of the location](Location::configuration). For an application, it consists of values of the
-    /// application's factory, by pin id. These are the values that the factory's manifest declares as its
-    /// configuration. The engine reads the configuration once for each execution of an intent, and does not
-    /// record it.
+    /// - For a resource of an assembly, the values are the [properties of the location](Location::configuration), such
+    ///   as `location.region`.
+    /// - For an application, the values are the configuration values of its factory, such as `configuration.token`. The
+    ///   manifest of the factory declares these values. The engine reads the values once for each execution of an
+    ///   intent.
+    ///
+    /// The engine does not record the values.
     pub configuration: BTreeMap<String, Input>,
     /// The arguments of an operation or a command. The arguments of an operation are the properties of its
     /// relationship. The arguments of a command are the values that the user gave.

@@ -26,7 +26,7 @@ use crate::package::{Binding, Package};
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CaseInput {
-    /// The natural id of the instance. A launch has none.
+    /// The natural id of the instance; `None` if the action creates the instance, because the id is then not known yet.
     pub id: Option<String>,
     /// The properties of the component. For a search: the properties that an instance must have.
     pub properties: BTreeMap<PropertyName, Value>,
@@ -66,7 +66,7 @@ pub struct CaseResult {
     /// for [`Settled::Yes`], so that most test cases need no key `settled`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settled: Option<Settled>,
-    /// The entries for the activity log: severity and message.
+    /// The entries for the activity log, each in the form `SEVERITY: MESSAGE`, such as `INFO: installed`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub log: Vec<String>,
     /// The instances that a search has found: their properties by natural id.
@@ -87,7 +87,8 @@ pub struct CaseError {
     pub detail: Option<String>,
 }
 
-/// The instance id in every test case. It is constant, so that a launch has the same result each time.
+/// The instance id in every test case. The id is constant, so that a script that creates an instance has the same
+/// result each time.
 pub const INSTANCE: &str = "case";
 
 impl CaseInput {

@@ -26,12 +26,12 @@ pub struct Nature {
     pub effect: Effect,
     /// Whether [`Driver::observe`] can tell if the action was done.
     pub observable: bool,
-    /// The key of a batch: calls with the same key, action, package and location are
-    /// [observed](Driver::observe) together. `None` means that each call is observed alone.
+    /// The key of a batch. The engine [observes](Driver::observe) calls together if they have the same key, action,
+    /// package and location. `None` means that the engine observes each call alone.
     ///
-    /// The engine always [performs](Driver::perform) calls one at a time.
+    /// The key does not affect performing: the engine always passes a single call to [`Driver::perform`].
     pub batch: Option<String>,
-    /// Maximum time until the instance has settled.
+    /// Maximum time from the start of the call until the instance has settled.
     pub timeout: Duration,
     /// Whether the natural id of the instance is known only from the report of this action.
     pub names: bool,
@@ -84,8 +84,8 @@ pub trait Driver: Send + Sync {
     /// Returns the characteristics of an action; `None` if the action needs no call.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature>;
 
-    /// Returns the length of the period in which a health check may report the results of a command. The period
-    /// begins with the command. `None` means that only the call of the command can report the results.
+    /// Returns the maximum time from the start of a command's call to a health check that reports results of this
+    /// command. `None` means that only the call itself can report results.
     fn late_results(&self, _package: &Package, _command: &CommandName) -> Option<Duration> {
         None
     }
@@ -105,8 +105,10 @@ pub trait Driver: Send + Sync {
         None
     }
 
-    /// Performs the calls, and returns one result for each call. If there are several calls, they have the same
-    /// action, package and location.
+    /// Performs the calls, and returns one result for each call.
+    ///
+    /// The engine always passes a single call. The conformance suite also passes several calls with the same action,
+    /// package and location.
     async fn perform(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>>;
 
     /// Observes whether the instances of the calls have reached the requested states.
@@ -116,8 +118,8 @@ pub trait Driver: Send + Sync {
     /// [`CannotTell`](crate::Observation::CannotTell), the engine may observe this call again in a smaller group.
     async fn observe(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>>;
 
-    /// Finds existing instances at a location, for example the network that a reference of a descriptor stands
-    /// for.
+    /// Finds existing instances at a location. For example, a descriptor contains a reference to a network, and the
+    /// engine searches for this network.
     async fn discover(&self, context: &dyn Context, query: &Query) -> Result<Vec<Found>, Failure>;
 }
 
@@ -152,15 +154,19 @@ impl Query {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Purpose {
-    /// A search for the instances with the required properties.
+    /// A search for the instances that have the [required properties](Query::properties). The engine searches in this
+    /// way for:
     ///
-    /// The engine searches for the instance that a reference of a descriptor stands for, or for the instance that
-    /// the transition Adopt takes over.
+    /// - the target of a reference in a descriptor, such as a network;
+    /// - the existing instance that the transition Adopt takes over.
     #[default]
     Reference,
-    /// A search for all instances that a factory can find. A factory groups the applications of one kind, such as
-    /// virtual machines. The updates in each [`Found`] may set any pin, because the package of the factory does not
-    /// declare the pins of its applications. The engine checks these updates later.
+    /// A search for all instances that are or can become applications of one factory, such as all virtual machines in a
+    /// cloud.
+    ///
+    /// [`Query::package`] is the package of the factory. This package does not declare the pins (values and commands)
+    /// of the applications. So the driver accepts all pins in the updates of a [`Found`], and the engine checks the
+    /// updates later.
     Inventory,
 }
 
@@ -173,8 +179,10 @@ pub struct Found {
     pub name: Option<String>,
     /// The properties of the instance.
     pub properties: BTreeMap<String, Value>,
-    /// The updates and log entries of the search. The field `settled` of this report is
-    /// [`Settled::Gone`](crate::Settled::Gone) if the instance no longer exists according to the search.
+    /// The updates of the instance document, and the log entries.
+    ///
+    /// A search may list an instance with the remark that the instance no longer exists. The field `settled` of the
+    /// report is then [`Settled::Gone`](crate::Settled::Gone).
     pub report: Report,
 }
 
@@ -187,8 +195,11 @@ impl Found {
         Self { natural, name: None, properties, report }
     }
 
-    /// Removes the name of the instance from the updates. The name of an instance that windlass already knows
-    /// does not change.
+    /// Removes the entry `name` from the updates of the instance document. The field [`name`](Self::name) does not
+    /// change.
+    ///
+    /// The engine calls this method if the instance already has records in windlass, because such an instance keeps its
+    /// recorded name.
     #[must_use]
     pub fn without_name(mut self) -> Self {
         if let Some(updates) = self.report.updates.as_object_mut() {
@@ -213,9 +224,12 @@ pub trait Context: Send + Sync {
     /// `call` is the index of the call to which the report belongs.
     async fn checkpoint(&self, call: usize, report: Report) -> Result<(), Failure>;
 
-    /// Registers secrets that the output of a job contains, such as values of [sensitive](Call::sensitive)
-    /// properties that the call publishes. The driver must call this method before it uses the job's outcome
-    /// in any other way. The secrets are masked in the records, and sealed in outputs and in private state.
+    /// Registers secrets that the driver has found in the output of a job, such as values of
+    /// [sensitive](Call::sensitive) output properties. The driver must call this method before any other use of the
+    /// job's outcome.
+    ///
+    /// windlass masks these secrets in records. In output properties and in the private state, windlass encrypts these
+    /// secrets.
     fn hide(&self, secrets: &[String]);
 
     /// Declares that the stdout of a job is text for people, and not an answer for the driver. The engine

@@ -5,12 +5,13 @@
 //! A driver runs jobs through its [`Context`], and the engine journals the jobs. After a crash the engine
 //! repeats the call. A job that has already ended returns its recorded outcome instead of running again.
 //!
-//! A driver declares the [`Effect`] of each action, and whether the result can be
-//! [observed](Driver::observe). Recovery relies on this declaration:
+//! A driver declares the [`Effect`] of each action, and whether the driver can [observe](Driver::observe) the result. A
+//! job is *lost* if the job may have run, and the engine can't determine the outcome. The declaration then tells the
+//! engine how to continue:
 //!
 //! | effect | meaning | after a lost job |
 //! |---|---|---|
-//! | `none` | the resource does not declare the action | nothing to do |
+//! | `none` | the action needs no call, for example because the resource does not declare the action | no job exists |
 //! | `repeatable` | repeating the action does no harm | repeat the call, with the same id |
 //! | `once` | repeating the action may do harm | observe if possible, otherwise stop and ask the user |
 //!
@@ -18,8 +19,8 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `masking` | the [`texts`] of a value, which must be masked if it is secret |
-//! | [`location`] | the placement of a part, and its runtime |
+//! | `masking` | [`texts`]: all texts and numbers in a value, so that a secret value can be masked |
+//! | [`location`] | locations, and the properties by which a component chooses its location |
 //! | [`package`] | the files of a resource, and its driver bindings |
 //! | `keys` | [`Setting`]: a key with the schema of its value |
 //! | `settings` | [`CallSettings`]: the driver properties that all drivers support |

@@ -1,4 +1,4 @@
-//! The placement of a part, and the runtime of its location.
+//! Locations, and the properties by which a component chooses its location.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -66,7 +66,7 @@ pub struct Location {
     /// Maximum number of concurrent jobs of one windlass process; `None` for no limit.
     #[serde(default)]
     pub max_jobs: Option<NonZeroU32>,
-    /// The keys of [`SCRIPTING`] that are set.
+    /// The keys of [`SCRIPTING`] that the location sets, with their values, such as `input: json`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scripting: BTreeMap<String, String>,
     /// Configuration for the driver.

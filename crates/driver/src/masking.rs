@@ -1,8 +1,8 @@
-//! The texts in a value, which must be masked if the value is secret.
+//! Finds all texts and numbers in a value, so that a secret value can be masked.
 
 use serde_json::Value;
 
-/// Returns all texts and numbers in a value. They must be masked if the value is secret.
+/// Returns all texts and numbers in a value. If the value is secret, each of them must be masked.
 pub fn texts(value: &Value) -> Vec<String> {
     match value {
         Value::Null | Value::Bool(_) => Vec::new(),

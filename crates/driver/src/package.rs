@@ -43,7 +43,7 @@ pub struct Bindings {
     pub commands: BTreeMap<String, Vec<Binding>>,
     /// The default drivers: they serve the declared actions for which the descriptor names no driver.
     pub default: Vec<Binding>,
-    /// The drivers that search for existing instances: `queries`.
+    /// The drivers that search for existing instances, from the key `queries` of the descriptor.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queries: Vec<Binding>,
 }
@@ -110,8 +110,8 @@ pub struct Package {
     name: DescriptorName,
     bindings: Bindings,
     files: Vec<PackageFile>,
-    /// The pins of an application: the values and commands that its manifest declares. `None` for a resource of an
-    /// assembly, which has no manifest.
+    /// The pins of an application: the values and commands that the manifest of the application declares. `None` if the
+    /// package belongs to an ordinary resource, because only applications have a manifest.
     pins: Option<Arc<Pinned>>,
 }
 
@@ -154,8 +154,8 @@ impl Package {
         Self { digest, pins: Some(Pinned::new(pins)), ..self }
     }
 
-    /// Returns the pins of an application: the values and commands that its manifest declares. Returns `None` for a
-    /// resource of an assembly, which has no manifest.
+    /// Returns the pins of an application: the values and commands that the manifest of the application declares.
+    /// Returns `None` if the package belongs to an ordinary resource, because only applications have a manifest.
     pub fn pins(&self) -> Option<&Pins> {
         self.pins.as_deref().map(|pinned| &pinned.pins)
     }
@@ -234,8 +234,8 @@ impl Package {
     }
 }
 
-/// Returns the digest of a package. The input of the hash contains the length of each part in front of the part.
-/// So the inputs of different packages are never equal.
+/// Returns the digest of a package: a hash of the name, the bindings, the files and the pins. The hash input contains
+/// the length of each text or file in front of its bytes. So different packages always have different hash inputs.
 fn digest(
     name: &DescriptorName,
     bindings: &Bindings,

@@ -48,20 +48,20 @@ pub enum Declaration {
 }
 
 impl PackageProblem {
-    /// Names the action whose declaration is wrong.
+    /// Sets the field [`declaration`](Self::declaration) to the action whose declaration is wrong.
     #[must_use]
     pub fn in_action(self, action: Action) -> Self {
         Self { declaration: Some(Declaration::Action(action)), ..self }
     }
 
-    /// Says that the `queries` of the resource are wrong.
+    /// Sets the field [`declaration`](Self::declaration) to the `queries` of the resource.
     #[must_use]
     pub fn in_queries(self) -> Self {
         Self { declaration: Some(Declaration::Queries), ..self }
     }
 
-    /// Names the driver property whose value is wrong. `action` is the action to which the driver is bound, or
-    /// `None` for `queries`.
+    /// Sets the field [`declaration`](Self::declaration) to the driver property `key`. `action` is the action to which
+    /// the driver is bound, or `None` for `queries`.
     #[must_use]
     pub fn in_property(self, action: Option<Action>, key: &str) -> Self {
         Self { declaration: Some(Declaration::Property { action, key: key.to_owned() }), ..self }

@@ -31,7 +31,8 @@ use crate::package::Binding;
 pub struct CallSettings {
     /// Whether repeating a call does harm; `None` if the driver decides.
     pub effect: Option<Effect>,
-    /// Maximum run time of a call, and maximum time for the instance to settle; `None` if the driver decides.
+    /// Maximum time from the start of a call until the instance has settled. The same value limits the run time of each
+    /// job that performs the call. `None` if the driver decides.
     pub timeout: Option<Duration>,
 }
 
@@ -54,7 +55,7 @@ pub enum CallSettingError {
 }
 
 impl CallSettingError {
-    /// Returns the name of the property.
+    /// Returns the name of the driver property that can't be read: `effect` or `timeout`.
     pub fn key(&self) -> &'static str {
         match self {
             Self::Effect { .. } => "effect",

@@ -12,7 +12,7 @@ use crate::call::Report;
 use crate::contract::{Context, JobFailure};
 use crate::{Failure, FailureKind};
 
-/// Maximum time to cancel and remove a job.
+/// Maximum time to cancel and remove a running job after a person has requested a stop.
 const LAST_LOOK: Duration = Duration::from_secs(5);
 
 /// A [`Context`] that runs jobs and records nothing: for health checks, searches, and scripts run by hand.
@@ -21,14 +21,14 @@ const LAST_LOOK: Duration = Duration::from_secs(5);
 /// [prefix](Self::prefix).
 #[derive(Clone)]
 pub struct Unrecorded {
-    /// The runtime of the calls' location.
+    /// The runtime that runs the jobs.
     pub runtime: Arc<dyn Runtime>,
     /// The prefix of the job ids. No other context uses the same prefix. A job id is this prefix, a hyphen and
     /// the name of the job.
     pub prefix: String,
     /// The owner of the jobs; `None` if the jobs have no owner.
     pub owner: Option<Owner>,
-    /// The clock of the calls.
+    /// The clock from which the driver gets the current time.
     pub clock: Arc<dyn Clock>,
     /// Maximum duration of a job.
     pub longest: Duration,

@@ -6,7 +6,8 @@
 //!
 //! 1. the packages in the package folder of the assembly, and in its subfolder `Contains/`;
 //! 2. the packages directly in each folder above, up to the project's root;
-//! 3. every `--catalog` folder, with all folders below it.
+//! 3. every `--catalog` folder, with all folders below it;
+//! 4. every folder that a key `package` in `windlass.yaml` names, with all folders below it.
 //!
 //! The packages in the `Contains/` folder of another assembly are found only if a component has that assembly
 //! as its type. So two assemblies side by side may each contain a package of the same name.
@@ -71,13 +72,17 @@ impl DiskCatalog {
         (search.catalog, diagnostics)
     }
 
-    /// Finds the descriptors that an assembly can use, by the rules of the [module](self). `file` is the
-    /// assembly's file, and `folders` are the `--catalog` folders.
+    /// Finds the descriptors that an assembly can use, by the rules of the [module](self). `file` is the file of the
+    /// assembly, and `folders` are the `--catalog` folders.
     ///
-    /// The diagnostics cover the descriptors that the assembly uses, directly or through other assemblies:
-    /// ambiguous names, and problems in the texts. The check of the assembly reports missing descriptors. If
-    /// a descriptor is missing, the diagnostics also contain unreadable files and files without a usable
-    /// name.
+    /// The assembly uses some of these descriptors, directly or through nested assemblies. The diagnostics contain:
+    ///
+    /// - for each used name: the problems in all descriptors of this name, and an error if there are several;
+    /// - the errors of the search, for example for a dangling link;
+    /// - the warnings of the search, but only if a used descriptor is missing. The reason may be an unreadable file, or
+    ///   a descriptor without a valid name.
+    ///
+    /// The caller itself must report missing descriptors, and the problems in the text of `file`.
     pub fn around(
         file: &Path,
         assembly: &AssemblyDescriptor,
@@ -178,7 +183,7 @@ impl Catalog for DiskCatalog {
     }
 }
 
-/// Returns the place of a descriptor's name.
+/// Returns the place of a descriptor's name. If the descriptor has no name, returns the start of the text.
 fn name_place(descriptor: &Descriptor) -> Place {
     let span = match descriptor {
         Descriptor::Assembly(assembly) => assembly.name.as_ref().map(|name| name.span),
@@ -187,7 +192,7 @@ fn name_place(descriptor: &Descriptor) -> Place {
     descriptor.source().place(span.unwrap_or(Span::empty(0)))
 }
 
-/// A running search, and its catalog.
+/// A search for descriptors. The field `catalog` contains the descriptors that were found so far.
 #[derive(Default)]
 struct Search {
     walk: Walk,
@@ -198,7 +203,11 @@ struct Search {
 }
 
 impl Search {
-    /// Searches the packages of an assembly, and the folders above the assembly up to a root.
+    /// Searches for packages directly in these folders: the folder `Contains` of the assembly's package, the package
+    /// folder itself, and each folder above the package folder up to and including `root`.
+    ///
+    /// `file` is the file of the assembly. If `named` is true, the assembly has a name, and the catalog also gets the
+    /// assembly itself.
     fn upwards(&mut self, file: &Path, root: &Path, named: bool) {
         let package = package_of(file);
         self.walk.contained_in(&package);
@@ -210,7 +219,8 @@ impl Search {
         self.index();
     }
 
-    /// Searches a folder that the user has named, and all folders below it.
+    /// Searches a folder that the user has named, and all folders below it. `contained` tells whether the search also
+    /// enters the `Contains` folders of packages below `folder`.
     fn below(&mut self, folder: &Path, contained: Contained) {
         match real(folder) {
             Ok(folder) => self.walk.below(&folder, contained),
@@ -283,7 +293,11 @@ impl DiskCatalog {
     }
 }
 
-/// Returns a warning for a descriptor without a usable name; `None` for a document that is not a descriptor.
+/// Returns the warning that a descriptor has no valid name. `diagnostics` are the problems of the descriptor. If one of
+/// these problems concerns the name, the warning contains the place and the message of this problem.
+///
+/// Returns `None` for a resource without transitions and default drivers, because such a document is probably not a
+/// descriptor.
 fn unnamed(descriptor: &Descriptor, diagnostics: &Diagnostics) -> Option<Diagnostic> {
     let is_descriptor = match descriptor {
         Descriptor::Assembly(_) => true,

@@ -12,11 +12,15 @@ use windlass_source::{Diagnostic, Source};
 use crate::codes;
 use crate::output::{Draft, Mode};
 
-/// Replaces the text of a file atomically, and keeps its mode.
+/// Replaces the whole text of a file atomically, and keeps the file's mode. `before` is the text that the file must
+/// contain now.
 ///
 /// # Errors
-/// Returns an error if the file is a link or has several hard links, if the file does not contain the text `before`, or
-/// if the file can't be written.
+/// Returns an error in each of these cases:
+///
+/// - The file is missing, is a link, or has several hard links.
+/// - The text of the file is not `before`, because another program has changed the file.
+/// - The file can't be written.
 pub fn replace(path: &Path, before: &str, after: &str) -> Result<(), Box<Diagnostic>> {
     let refuse = |why: &str, help: &str| {
         let message = format!("`{}` is not changed: {why}", shown(path));
@@ -58,7 +62,8 @@ pub fn source_within(path: &Path, limit: usize) -> Result<Arc<Source>, Box<Diagn
     Source::from_bytes_with_limit(shown(path), bytes, limit)
 }
 
-/// Returns the diagnostic for a file that was not read. `shown` is the displayed path.
+/// Returns the diagnostic for a file that can't be read because of `error`. `shown` is the path in the form for
+/// display.
 fn refused(shown: &str, path: &Path, error: ReadError) -> Box<Diagnostic> {
     Box::new(match error {
         ReadError::Io(error) => return unreadable(path, &error),
@@ -102,7 +107,8 @@ fn relative_to(folder: &Path, path: &Path) -> Option<PathBuf> {
     (shared > 1).then(|| way.join(down)).filter(|way| way.components().count() < path.components().count())
 }
 
-/// Returns the diagnostic for a path that can't be read.
+/// Returns the diagnostic for a file or folder that can't be read because of `error`. If the path does not exist, the
+/// diagnostic suggests a similar name in the same folder.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Box<Diagnostic> {
     let shown = shown(path);
     Box::new(match error.kind() {

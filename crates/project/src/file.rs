@@ -29,7 +29,7 @@ use crate::kinds::{IMAGE, Misfit, RuntimeKinds};
 use crate::reader::Reader;
 use crate::secret::SecretSource;
 
-/// The name of the file.
+/// The name of the file that declares a project.
 pub const FILE_NAME: &str = "windlass.yaml";
 
 /// Maximum number of YAML nodes in the document. This limit is lower than the default of the YAML loader, because the
@@ -48,10 +48,10 @@ pub(crate) struct ProjectFile {
     pub(crate) existing: Vec<Existing>,
     /// The packages of existing instances, from the key `package` in the entries of `existing`.
     pub(crate) packages: Vec<PackageOf>,
-    /// The retention of old processes and versions.
+    /// The rule for the removal of old processes, and of old versions of assemblies.
     pub(crate) retention: Retention,
-    /// Maximum number of elements that `quantity`, `cluster` and repeated nested assemblies add to an assembly; `None`
-    /// if the file sets no maximum.
+    /// Maximum number of copied elements in an assembly; `None` if the file sets no maximum. Copied elements are the
+    /// nodes of a group after the first node, and the parts of an assembly that is nested again.
     pub(crate) nodes: Option<usize>,
     /// The drivers, with their settings.
     pub(crate) drivers: Registry,
@@ -149,7 +149,8 @@ fn driver(reader: &mut Reader<'_>, entry: &Entry, drivers: Registry) -> Registry
     }
 }
 
-/// Reads `retention`: how long old processes and versions are kept.
+/// Reads `retention`: the rule for the removal of old processes, and of old versions of assemblies. The default
+/// replaces a missing or invalid value.
 fn retention(reader: &mut Reader<'_>, node: &Node) -> Retention {
     let usual = Retention::default();
     let Some(body) = reader.mapping(node, "`retention`", keys::RETENTION.names) else { return usual };
@@ -169,7 +170,8 @@ fn limit<T: FromStr>(reader: &mut Reader<'_>, body: &Mapping, key: &str, expecte
     limit
 }
 
-/// Reads `limits` of the project: the maximum number of elements.
+/// Reads `limits` of the project. Returns the value of the key `nodes`: the maximum number of copied elements in an
+/// assembly. Returns `None` if the key is missing, or if its value is invalid.
 fn limits(reader: &mut Reader<'_>, node: &Node) -> Option<usize> {
     let body = reader.mapping(node, "`limits`", keys::LIMITS.names)?;
     let node = body.get("nodes").filter(|node| !node.is_null())?;
@@ -266,7 +268,7 @@ fn misfit_diagnostic(misfit: Misfit, kinds: &RuntimeKinds) -> (Option<String>, D
             let help = format!("set {}, or remove it", runtimes(&others));
             (Some(key), Diagnostic::error(codes::OTHER_RUNTIME, message).help(help))
         }
-        // A missing image is only a warning, because a driver may provide an image.
+        // A missing image is only a warning, because the components of the location may have no scripts.
         Misfit::NoImage { others, .. } => {
             let help = match others.as_slice() {
                 [] => "set `image: NAME:TAG`".to_owned(),
@@ -278,7 +280,7 @@ fn misfit_diagnostic(misfit: Misfit, kinds: &RuntimeKinds) -> (Option<String>, D
     }
 }
 
-/// Lists entries `runtime: NAME` as alternatives.
+/// Returns a part of a message that offers the runtimes `names`, such as "`runtime: sandbox` or `runtime: docker`".
 fn runtimes(names: &[String]) -> String {
     let entries: Vec<String> = names.iter().map(|name| format!("`runtime: {name}`")).collect();
     entries.join(" or ")
@@ -317,7 +319,8 @@ fn job_limits(reader: &mut Reader<'_>, node: &Node) -> Bounds {
     bounds
 }
 
-/// Reads `max-jobs` of a location.
+/// Reads `max-jobs` of a location: the maximum number of concurrent jobs, at least 1. Reports an invalid number, and
+/// returns `None` for it.
 fn max_jobs(reader: &mut Reader<'_>, node: &Node) -> Option<NonZeroU32> {
     let text = reader.text(node, &format!("`{MAX_JOBS}`"))?;
     let number = text.parse().ok();
@@ -427,7 +430,10 @@ fn source_of(reader: &mut Reader<'_>, key: &str, node: &Node) -> Option<SecretSo
     Some(SecretSource::Env(text.to_owned()))
 }
 
-/// Reads `existing`, and refuses entries that a reference could not distinguish from each other.
+/// Reads `existing`. Returns the existing instances, and the package folders that their entries name.
+///
+/// Reports two entries with the same type, name, location and resource manager, because a reference could not tell
+/// these entries apart.
 fn existing(reader: &mut Reader<'_>, node: &Node) -> (Vec<Existing>, Vec<PackageOf>) {
     let (mut found, mut packages) = (Vec::new(), Vec::new());
     let mut seen: HashMap<_, Span> = HashMap::new();

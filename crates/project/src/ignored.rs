@@ -40,7 +40,8 @@ const OPTIONS: MatchOptions = MatchOptions {
     require_literal_leading_dot: false,
 };
 
-/// The patterns of a package. The last pattern that matches a path decides.
+/// The patterns of the files and folders that do not belong to a package. If several patterns match a path, the last of
+/// them decides: `*.log` excludes `keep.log`, and a later `!keep.log` includes this file again.
 #[derive(Debug, Default)]
 pub(crate) struct Ignored(Vec<Rule>);
 
@@ -56,7 +57,8 @@ struct Rule {
 }
 
 impl Ignored {
-    /// Reads the patterns of a package folder.
+    /// Reads the patterns for a package: first the patterns for all packages, then the file `.windlassignore` in
+    /// `folder`.
     pub(crate) fn of(folder: &Path) -> (Self, Diagnostics) {
         let (mut ignored, mut diagnostics) = (Self::default(), Diagnostics::new());
         ignored.add(&Source::new(FILE, ALWAYS), &mut diagnostics);

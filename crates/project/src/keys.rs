@@ -21,9 +21,9 @@ pub(crate) enum Form {
     Count,
     /// The maximum number of concurrent jobs, at least 1.
     Jobs,
-    /// The maximum number of elements in an assembly, at least 1.
+    /// The maximum number of copied elements in an assembly, at least 1.
     Elements,
-    /// An age: a number with a unit.
+    /// An age: a number with a unit, such as `90d`, `12h` or `30m` (minutes).
     Age,
     /// The name of a registered kind of runtime.
     Runtime,

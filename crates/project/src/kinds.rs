@@ -48,7 +48,7 @@ pub enum ImageUse {
     None,
     /// Jobs may have an image.
     Optional,
-    /// Jobs of scripts need an image.
+    /// Jobs need an image. A location without the key `image` can't run jobs.
     Required,
 }
 
@@ -74,14 +74,14 @@ pub enum Misfit {
     /// No kind of runtime has this name.
     #[error("there is no runtime `{0}`")]
     Unknown(String),
-    /// The kind does not have the key.
+    /// The location has a key that its kind of runtime does not accept.
     #[error("`{key}` has no meaning for the runtime `{runtime}`")]
     Key {
-        /// The key that has no meaning.
+        /// The key that is not accepted.
         key: String,
         /// The name of the location's kind of runtime.
         runtime: String,
-        /// The names of the kinds that have the key, in the order of registration.
+        /// The names of the kinds that accept `key`, in the order of registration.
         others: Vec<String>,
     },
     /// The kind needs an image, and the location has none.

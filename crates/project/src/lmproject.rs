@@ -19,7 +19,7 @@ use crate::layout::{CONTAINERS, package_of};
 /// The possible names of the project file.
 const FILE_NAMES: [&str; 2] = ["lmproject.yml", "lmproject.yaml"];
 
-/// The version of a project that specifies no version.
+/// The version that `lmctl` gives to a project without the key `version`.
 const DEFAULT_VERSION: &str = "1.0";
 
 /// Maximum nesting depth of projects.
@@ -89,7 +89,12 @@ fn part(body: &Mapping, parent: Option<&str>, version: &str, depth: usize) -> Op
     Some(named(name, body, parent, version, depth))
 }
 
-/// Reads a project, or an entry of `contains`. `name` is its name in the file.
+/// Reads a project, or an entry of `contains`, which is a project inside another project.
+///
+/// - `name`: the name of the project or entry;
+/// - `parent`: the full name of the project that contains the entry, such as `db-shop`;
+/// - `version`: the version of the outermost project;
+/// - `depth`: the number of projects that contain the entry.
 fn named(name: &str, body: &Mapping, parent: Option<&str>, version: &str, depth: usize) -> Part {
     let full = parent.map_or_else(|| name.to_owned(), |parent| format!("{name}-{parent}"));
     let is_resource = text(body, "type").is_some_and(|kind| kind.eq_ignore_ascii_case("resource"));

@@ -55,7 +55,8 @@ impl Overlay {
         if self.texts.is_empty() { None } else { self.texts.get(&path.canonicalize().ok()?) }
     }
 
-    /// Reads a descriptor as [`load`](crate::load()) does.
+    /// Reads a descriptor from the overlay's text for a file. If the overlay has no text for the file, reads the
+    /// descriptor from disk. The diagnostics contain all problems, including an unreadable file.
     pub fn load(&self, path: &Path) -> Read {
         match self.source(path) {
             Ok(source) => read_in(&source, &surroundings(path)),

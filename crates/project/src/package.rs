@@ -39,7 +39,10 @@ pub const TESTS: &str = "tests";
 /// Maximum folder depth in a package.
 const MAX_DEPTH: usize = 32;
 
-/// Reads the package of a resource.
+/// Creates the package of a resource from the resource's descriptor and the files in `folder`.
+///
+/// # Errors
+/// The errors of [`files_in`].
 pub(crate) fn read(
     name: &DescriptorName,
     resource: &ResourceDescriptor,
@@ -82,7 +85,6 @@ pub fn files_in(folder: &Path) -> Result<Vec<PackageFile>, Diagnostics> {
     Ok(reader.files)
 }
 
-/// Returns the driver bindings of a descriptor.
 fn bindings(resource: &ResourceDescriptor) -> Bindings {
     let drivers = |action: &ActionDecl| action.drivers.iter().map(binding).collect();
     Bindings {
@@ -206,7 +208,8 @@ impl Reader<'_> {
     }
 }
 
-/// Tells whether a folder is excluded from the package.
+/// Tells whether a folder is excluded from the package because of its name, such as `__pycache__`. `depth` is 0 for a
+/// folder directly in the package folder. The names `Contains` and `tests` count only there.
 fn is_left_out(folder: &Path, depth: usize) -> bool {
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     name.starts_with('.')

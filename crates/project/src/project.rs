@@ -123,7 +123,7 @@ impl Project {
         self.root.join(STATE_FOLDER)
     }
 
-    /// Returns the retention of old processes and versions.
+    /// Returns the rule for the removal of old processes, and of old versions of assemblies.
     pub fn retention(&self) -> Retention {
         self.retention
     }
@@ -133,7 +133,7 @@ impl Project {
         self.file.as_deref()
     }
 
-    /// Returns warnings about the file.
+    /// Returns the warnings about the project's `windlass.yaml`.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }
@@ -148,19 +148,19 @@ impl Project {
         self.locations.values().map(|declared| &declared.location)
     }
 
-    /// Returns the drivers, with the settings of the file.
+    /// Returns the drivers, with their settings from `windlass.yaml`.
     pub fn drivers(&self) -> &Registry {
         &self.drivers
     }
 
-    /// Returns the entries of the list `existing` in the file. Each entry is an existing instance. A reference in
-    /// a descriptor can refer to such an instance.
+    /// Returns the entries of the list `existing` in `windlass.yaml`. Each entry is an existing instance. A reference
+    /// in a descriptor can refer to such an instance.
     pub fn existing(&self) -> &[Existing] {
         &self.existing
     }
 
-    /// Returns the maximum number of elements that `quantity`, `cluster` and repeated nested assemblies add to an
-    /// assembly. Returns `None` if the file sets no maximum.
+    /// Returns the maximum number of copied elements in an assembly; `None` if `windlass.yaml` sets no maximum. Copied
+    /// elements are the nodes of a group after the first node, and the parts of an assembly that is nested again.
     pub fn nodes(&self) -> Option<usize> {
         self.nodes
     }
@@ -170,17 +170,20 @@ impl Project {
         &self.packages
     }
 
-    /// Finds the location of a component. A component may name a location, a resource manager, or both.
+    /// Finds the location of a component. A component may name a location, a resource manager, or both. Only the name
+    /// of the location affects the choice:
     ///
-    /// | the project declares | location, if the component names one | location, if the component names none |
+    /// | declared locations | component names a location | component names no location |
     /// |---|---|---|
-    /// | no location | a location with the runtime `process` | a location with the runtime `process` |
-    /// | exactly one location | the named location | the declared location |
-    /// | several locations | the named location | a location with the runtime `process` |
+    /// | none | an undeclared location of this name | the undeclared location `local` |
+    /// | one | the declared location of this name | the declared location |
+    /// | several | the declared location of this name | the undeclared location `local` |
+    ///
+    /// An undeclared location has the runtime `process`.
     ///
     /// # Errors
     /// Returns an error if the project declares locations, but not the named location. Also returns an error if the
-    /// component and the declared location name different resource managers.
+    /// component and the chosen location name different resource managers.
     pub fn location(&self, placement: &Placement) -> Result<Location, PlacementError> {
         let declared = match &placement.location {
             Some(name) if self.locations.is_empty() => return Ok(Location::local(name)),
@@ -297,7 +300,10 @@ impl PlacementError {
     }
 }
 
-/// Finds the package folder of an existing instance.
+/// Returns the folder `package.path`, relative to `root`.
+///
+/// # Errors
+/// Returns an error if the folder does not exist, or contains no descriptor with the name `package.descriptor`.
 fn package_folder(root: &Path, package: &PackageOf, overlay: &Overlay) -> Result<PathBuf, Box<Diagnostic>> {
     let folder = root.join(&package.path);
     folder.metadata().map_err(|error| unreadable(&folder, &error))?;

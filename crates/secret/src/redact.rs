@@ -66,8 +66,8 @@ impl Redactor {
         }
     }
 
-    /// Masks the secret values in all texts and names of JSON data. A number is masked only if the whole
-    /// number is a secret value. [Markers](SecretRef) stay unchanged.
+    /// Masks the secret values in all texts and keys of JSON data. A number is masked only if the whole number is a
+    /// secret value. [References to secrets](SecretRef) stay unchanged.
     ///
     /// ```
     /// use serde_json::json;
@@ -77,7 +77,7 @@ impl Redactor {
     /// assert_eq!(data, json!({"url": "tcp://me:***@db", "pin": "***", "tries": 3}));
     /// ```
     ///
-    /// Masked keys stay distinct: the second `***` of an object becomes `*** (2)`.
+    /// The keys of an object stay distinct. If several keys become `***`, the second key becomes `*** (2)`.
     pub fn mask_value(&self, value: &mut Value) {
         if SecretRef::from_value(value).is_some() {
             return;
@@ -177,8 +177,8 @@ pub struct RedactedStream {
 }
 
 impl RedactedStream {
-    /// Takes a chunk, and returns all bytes that were read and not yet returned, with secrets masked. If the last
-    /// bytes may be the start of a secret, they are held back.
+    /// Reads a chunk, and returns bytes of the stream with secrets masked. Bytes at the end that may be the start of a
+    /// secret are not returned yet. The next call of `push` or [`finish`](Self::finish) continues with these bytes.
     pub fn push(&mut self, chunk: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(chunk);
         for &byte in chunk {

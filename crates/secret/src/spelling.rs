@@ -55,9 +55,12 @@ fn lines(value: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(move |line| several && line.len() >= SHORTEST_LINE)
 }
 
-/// Returns four escaped forms of a text. The first two forms are for JSON and double-quoted YAML: without
-/// and with escapes for non-ASCII characters. The third form is for single-quoted YAML, and the fourth form is
-/// for URLs.
+/// Returns four escaped forms of a text:
+///
+/// 1. as in JSON and double-quoted YAML;
+/// 2. like 1, but with `\u` escapes in place of non-ASCII characters;
+/// 3. as in single-quoted YAML;
+/// 4. as in URLs.
 fn escaped(text: &str) -> [String; 4] {
     let json = serde_json::Value::from(text).to_string();
     let json = json[1..json.len() - 1].to_owned();
@@ -82,9 +85,13 @@ fn escaped(text: &str) -> [String; 4] {
     [json, ascii, text.replace('\'', "''"), url]
 }
 
-/// Returns the base64 forms of a value: alone, and as part of a longer encoded text. In a longer text, the
-/// first and last characters depend on the adjacent bytes. The other characters depend on the offset of the
-/// value modulo three.
+/// Returns the base64 forms of a value, in the standard alphabet and in the URL-safe alphabet:
+///
+/// - the whole encoded value, with padding and without padding;
+/// - for a longer text that contains the value: the encoded characters that depend only on the value. These characters
+///   depend on the offset of the value in the text modulo three. So there are three such forms.
+///
+/// Forms of fewer than [`SHORTEST_BASE64`] characters are left out.
 fn base64(value: &[u8]) -> Vec<String> {
     let mut out = Vec::new();
     for engine in [STANDARD, URL_SAFE] {

@@ -9,7 +9,7 @@
 //! default-driver:
 //!   noop:
 //!     properties:
-//!       effect: repeatable       # or `once`: a call is made for every declared action, and succeeds at once
+//!       effect: repeatable       # or `once`: both values cause a call for each declared action
 //!       outputs:                 # properties to publish when the part is created
 //!         address: given-address # <output property>: <input property>
 //! ```

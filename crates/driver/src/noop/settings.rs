@@ -42,10 +42,9 @@ pub(super) enum SettingError {
         /// The value as given.
         found: String,
     },
-    /// An output does not name an input property.
+    /// An entry of `outputs` has an invalid name, or does not name an input property.
     #[error("the driver property `outputs` takes `{output}` from a property, not from `{found}`")]
     Output {
-        /// The name of the output property.
         output: String,
         /// The value as given.
         found: String,
@@ -53,7 +52,7 @@ pub(super) enum SettingError {
 }
 
 impl SettingError {
-    /// Returns the name of the property.
+    /// Returns the name of the driver property that can't be read: `effect`, `timeout` or `outputs`.
     pub(super) fn key(&self) -> &'static str {
         match self {
             Self::Common(error) => error.key(),
@@ -89,12 +88,14 @@ impl Settings {
     }
 }
 
-/// Finds the mapping from output properties to input properties in the value of `outputs`.
+/// Finds the mapping from output properties to input properties in the value of `outputs`. The value has one of two
+/// forms:
 ///
-/// The value is the mapping itself, or contains the mapping under the key `value` or `default`, as in
-/// `outputs: {value: {address: ip}}`. But these keys can also be names of output properties, as in
-/// `outputs: {value: port}`. If the content of the key is a YAML mapping, the function returns this content.
-/// Otherwise, the function returns the whole value.
+/// - the mapping itself, such as `{address: ip}`;
+/// - a declaration with the mapping under the key `value` or `default`, such as `{value: {address: ip}}`.
+///
+/// An output property may also have the name `value` or `default`, as in `{value: port}`. So a value has the second
+/// form only if the value of this key is a YAML mapping.
 fn mapping(value: &Value) -> &Value {
     Some(setting(value)).filter(|inner| inner.is_object()).unwrap_or(value)
 }

@@ -7,7 +7,8 @@ use windlass_model::resolve::Resolved;
 use super::*;
 use crate::{Bindings, Location, PrivateState, Settled};
 
-/// Returns a resource that declares these transitions for the default driver, with these driver properties.
+/// Returns the package of a resource that declares these transitions. The default driver of the resource is `noop`,
+/// with these driver properties.
 fn package(transitions: &[Transition], properties: Value) -> Package {
     let default = vec![Binding {
         driver: Noop.kind(),

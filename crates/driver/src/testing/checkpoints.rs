@@ -1,4 +1,4 @@
-//! Cases for checkpoints: intermediate results.
+//! Cases for checkpoints. A driver records an intermediate result of a call as a checkpoint.
 
 use super::calls::apply;
 use super::trial::{Incident, not_recorded};

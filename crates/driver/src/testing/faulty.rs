@@ -27,9 +27,10 @@ impl Fault {
     pub const ALL: [Self; 3] = [Self::Panics, Self::NoAnswer, Self::TwoAnswers];
 }
 
-/// A driver of the kind `faulty`, for tests of the engine. The driver has a [`Fault`] either when it performs
-/// calls, or when it observes instances and searches for instances. It runs one job for each performed call. All
-/// actions have the effect `once`, and the driver can observe them.
+/// A driver of the kind `faulty`, for tests of the engine. The caller chooses a [`Fault`], and the methods that have
+/// the fault: only `perform`, or `observe` and `discover`.
+///
+/// The driver runs one job for each performed call. All actions have the effect `once`, and are observable.
 #[derive(Debug, Clone, Copy)]
 pub struct Faulty {
     performing: Option<Fault>,

@@ -29,10 +29,14 @@
 //! windlass_driver::conformance_tests!(check);
 //! ```
 //!
-//! A case may perform a call several times, with the real jobs. So each call of the subject must always give
-//! the same answer. The subject should cover calls with several jobs, calls with a checkpoint, and calls
-//! that publish a sensitive property, if the driver has such calls. A driver that declares a
-//! [batch](crate::Nature::batch) needs two calls of one batch, for different instances.
+//! A case may perform a call several times, and the jobs of the call may run each time. So each call of the subject
+//! must always give the same answer. If the driver supports such calls, the subject should contain:
+//!
+//! - a call with several jobs;
+//! - a call with a checkpoint;
+//! - a call that publishes a sensitive property;
+//! - two calls of one [batch](crate::Nature::batch), for different instances. If a call of the subject has a batch key,
+//!   the suite requires two such calls.
 //!
 //! | module | requirement |
 //! |---|---|
@@ -44,8 +48,8 @@
 //! | [`cancellation`] | if a job of a call is cancelled, the call ends soon and requests no further job |
 //! | [`secrets`] | no secret is in a log, a failure or a job, except in the input of a job |
 //!
-//! [`Faulty`] is a driver that violates the contract. With this driver, the engine's tests check that the fault fails
-//! only the calls of the faulty driver.
+//! [`Faulty`] is a driver that violates the contract. For example, the driver panics. The tests of the engine check
+//! that only the calls of this driver then fail.
 
 #![expect(clippy::missing_panics_doc, reason = "a panic is how a case fails")]
 
@@ -97,7 +101,7 @@ impl Subject {
     /// Runs a case within the time limit.
     ///
     /// # Panics
-    /// When the case fails, takes too long, or has no call.
+    /// When the case fails or takes too long, or when the subject has no call.
     pub async fn check(&self, case: impl AsyncFnOnce(&Self)) {
         assert!(!self.calls.is_empty(), "the subject has no call");
         let in_time = timeout(CASE_LIMIT, case(self)).await.is_ok();
@@ -108,19 +112,18 @@ impl Subject {
         Trial::new(self.runtime.as_deref())
     }
 
-    /// Performs calls, and returns one answer for each.
+    /// Performs calls. Panics if the driver does not return one answer for each call.
     async fn perform(&self, calls: &[Call], trial: &Trial<'_>) -> Vec<Result<Report, Failure>> {
         let answers = self.driver.perform(trial, calls).await;
         assert_eq!(answers.len(), calls.len(), "the number of answers of {}", titles(calls));
         answers
     }
 
-    /// Performs one call of the driver.
     async fn perform_one(&self, call: &Call, trial: &Trial<'_>) -> Result<Report, Failure> {
         self.perform(std::slice::from_ref(call), trial).await.remove(0)
     }
 
-    /// Observes calls, and returns one answer for each.
+    /// Observes calls. Panics if the driver does not return one answer for each call.
     async fn observe(&self, calls: &[Call], trial: &Trial<'_>) -> Vec<Result<Observed, Failure>> {
         let answers = self.driver.observe(trial, calls).await;
         assert_eq!(answers.len(), calls.len(), "the number of observations of {}", titles(calls));
@@ -157,7 +160,7 @@ impl Subject {
     }
 }
 
-/// Returns the elements and actions of calls, for messages.
+/// Returns a text with the element and the action of each call, for messages: `shop__db Install, shop__web Install`.
 fn titles(calls: &[Call]) -> String {
     let titles: Vec<String> = calls.iter().map(|call| format!("{} {}", call.element, call.action)).collect();
     titles.join(", ")

@@ -70,7 +70,6 @@ impl<'s> Trial<'s> {
         Self { runtime, incident: None, now, log: Mutex::default(), death: Notify::new() }
     }
 
-    /// Sets the incident that the trial causes.
     pub(super) fn with(mut self, incident: Incident) -> Self {
         self.incident = Some(incident);
         self
@@ -92,8 +91,9 @@ impl<'s> Trial<'s> {
         (log.jobs.clone(), log.records.clone())
     }
 
-    /// Records that the driver has requested a job. Returns the outcome of the job if the trial replays it from a
-    /// record, and otherwise, as the error, the number of the job.
+    /// Records that the driver has requested a job. If the trial has a recorded outcome of the job, returns this
+    /// outcome. Otherwise returns, as an error, the position of the job among the jobs without a recorded outcome. The
+    /// first position is 0.
     fn request(&self, name: &str, job: &Job) -> Result<Outcome, usize> {
         let mut log = self.log();
         assert!(log.jobs.iter().all(|(other, _)| other != name), "the job `{name}` is requested twice");
@@ -122,7 +122,7 @@ impl<'s> Trial<'s> {
     }
 }
 
-/// Returns a job id that no other job has.
+/// Returns a job id that ends with `name`. The id is new each time, even for the same name.
 fn job_id(name: &str) -> JobId {
     static JOBS: AtomicU64 = AtomicU64::new(0);
     let number = JOBS.fetch_add(1, Ordering::Relaxed);

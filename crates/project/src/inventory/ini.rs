@@ -125,7 +125,7 @@ fn words(text: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(words)
 }
 
-/// Removes the quotes around a value.
+/// Removes the single or double quotes around a value. A value without such quotes stays unchanged.
 fn unquoted(value: &str) -> &str {
     let inside = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
     inside('"').or_else(|| inside('\'')).unwrap_or(value)

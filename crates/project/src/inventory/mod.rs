@@ -42,9 +42,9 @@ pub struct Host {
     pub variables: Value,
     /// The names of declared variables that `variables` does not contain.
     ///
-    /// windlass leaves out the value of a variable if the value is a password for Ansible or contains a Jinja
-    /// template. windlass also leaves out each value with a YAML tag such as `!vault`. If another host or a group
-    /// declares a variable with such a tag, the name of the variable is also in this set.
+    /// windlass leaves out a value that is a password for Ansible, contains a Jinja template, or has a YAML tag such as
+    /// `!vault`. windlass does not record which host declares a variable with a tag. So the set may also contain the
+    /// name of a variable that only another host declares with a tag.
     pub left_out: BTreeSet<String>,
 }
 
@@ -116,7 +116,6 @@ fn looks_like_yaml(text: &str) -> bool {
 
 type Variables = BTreeMap<String, Value>;
 
-/// A group of an inventory.
 #[derive(Debug, Default)]
 struct Group {
     hosts: IndexSet<String>,
@@ -167,7 +166,8 @@ impl Draft {
         self.groups.entry(name.to_owned()).or_default()
     }
 
-    /// Adds the hosts of a pattern to a group.
+    /// Adds the hosts of a pattern, such as `web[01:03]`, to a group. Each host gets `variables`. `span` is the place
+    /// of the pattern.
     fn add_hosts(&mut self, group: &str, pattern: &str, span: Span, variables: &Variables) {
         let room = MOST_HOSTS.saturating_sub(self.hosts.len());
         let names = match range::expanded(pattern, room) {

@@ -28,7 +28,12 @@ pub(super) fn expanded(pattern: &str, most: usize) -> Result<Vec<String>, String
     Ok(names)
 }
 
-/// Returns the values of a range: `first:last` or `first:last:step`, of numbers or of letters.
+/// Returns the values of a range, which has the form `first:last` or `first:last:step`. `first` and `last` are either
+/// two numbers or two letters. A missing `first` means 0.
+///
+/// # Errors
+/// Returns an error if the range is invalid, or if a range of numbers has more than `most` values. The error has the
+/// form of the error of [`expanded`].
 fn values(range: &str, most: usize) -> Result<Vec<String>, String> {
     let wrong = || format!("has `[{range}]`, which is no range such as `[01:03]` or `[a:c]`");
     let parts: Vec<&str> = range.split(':').collect();

@@ -108,7 +108,8 @@ fn mapping<'n>(inventory: &mut Draft, node: &'n Node, what: &str) -> Option<&'n 
     node.as_mapping()
 }
 
-/// Returns the variables whose values have no tag such as `!vault`. Records the names of the variables with a tag.
+/// Returns the variables whose values have no YAML tag. Adds the names of the variables with a tag, such as `!vault`,
+/// to `inventory.tagged`.
 fn variables(inventory: &mut Draft, mapping: &Mapping) -> Variables {
     let (plain, tagged): (Vec<_>, Vec<_>) = mapping.iter().partition(|entry| entry.value.tag().is_none());
     inventory.tagged.extend(tagged.into_iter().map(|entry| entry.key.text().to_owned()));
