@@ -117,7 +117,8 @@ impl Forms for ProjectForms<'_> {
 /// The pattern of a whole number from 1.
 const POSITIVE: &str = "^[1-9][0-9]*$";
 
-/// The form of the name of a variable.
+/// The pattern for the names of environment variables in `environment` and `inherit-environment`. The prefix
+/// `WINDLASS_` is reserved for the variables that windlass itself sets.
 const VARIABLE: &str = "^(?!WINDLASS_)[A-Za-z_][A-Za-z0-9_]*$";
 
 /// The pattern of volume names.

@@ -11,18 +11,22 @@ use crate::codes;
 use crate::disk::{shown, unreadable};
 use crate::layout::{ASSEMBLY, CONTAINERS, INNER, RESOURCE, descriptors_in, is_skipped, old_descriptor_in};
 
-/// Maximum number of visited folders.
+/// Maximum number of folders that one [`Walk`] searches. If there are more folders, the walk adds a warning, and
+/// ignores the further folders.
 const MAX_FOLDERS: usize = 20_000;
 
-/// Maximum depth below a root.
+/// Maximum depth of a visited folder. The folder in which a walk begins has the depth 0.
 const MAX_DEPTH: usize = 12;
 
-/// The treatment of a package's `Contains` folder during the walk.
+/// The treatment of the `Contains` folders during a walk. The `Contains` folder of an assembly's package contains
+/// further packages. A walk that begins in the package of an assembly always searches the `Contains` folder of this
+/// package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Contained {
-    /// The folder is searched.
+    /// The walk searches all `Contains` folders.
     Open,
-    /// The folder is skipped, because only the assembly beside it uses it.
+    /// The walk skips the `Contains` folder of each package below the folder where the walk begins. Only the assembly
+    /// of such a package uses the packages in its `Contains` folder.
     Private,
 }
 

@@ -22,14 +22,13 @@ pub(crate) struct Answer {
     /// The changes that the script reported. The [verdict](crate::verdict) decides whether the instance has
     /// settled.
     pub(crate) report: Report,
-    /// The status that the script reported, if any.
+    /// The status of the instance after the script's updates; `None` if the script reported no status.
     pub(crate) status: Option<StatusSaid>,
 }
 
 /// The context for reading the output of a call's script.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Printed<'a> {
-    /// The role of the script.
     pub(crate) role: &'a Role,
     /// The call that the script serves.
     pub(crate) call: &'a Call,
@@ -116,8 +115,10 @@ impl Printed<'_> {
         vec![Diagnostic::error(code, message).at(output.source.place(said.span)).help(help)]
     }
 
-    /// Returns the update. Fails if the update contains the `instanceId` of another request. Only the output
-    /// of a launch must contain an `instanceId`.
+    /// Returns the update of the instance. Fails if the update sets the field `instanceId` to an id that is not the
+    /// instance id of the call.
+    ///
+    /// A launch script must set `instanceId`. All other scripts may omit `instanceId`.
     fn checked_id(&self, said: &Said, place: &Place) -> Result<Update, Vec<Diagnostic>> {
         let own = self.call.instance.as_str();
         match said.instance_id() {

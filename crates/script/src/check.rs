@@ -98,7 +98,8 @@ fn missing(package: &Package, action: &Action, role: &Role) -> Diagnostic {
     })
 }
 
-/// Returns the script with the most similar name.
+/// Finds the script whose name is most similar to `wanted`, for the help "did you mean that?". `wanted` is the name of
+/// a missing script without extension. Returns the file name of the found script; `None` if no name is similar.
 fn near<'p>(package: &'p Package, wanted: &str) -> Option<&'p str> {
     // A script named after another action serves that action: `Uninstall` is not a misspelled `Install`.
     let taken = |stem: &str| actions(package).any(|(action, _)| action.as_str() == stem);
@@ -207,7 +208,6 @@ fn check_path(path: &str, file: &PackageFile) -> Option<Diagnostic> {
     )
 }
 
-/// Returns the place of the beginning of a script.
 fn beginning(script: ScriptFile<'_>) -> Place {
     let source = match script.file {
         Some(file) => source(script.path, file),

@@ -66,9 +66,10 @@ impl Driver for Script {
         check::check(package)
     }
 
-    /// Returns the characteristics of an action. If an action changes something, each run of its script serves
-    /// only one instance. So a failure affects only that instance. In contrast, a full health check observes
-    /// several instances in one run of its script.
+    /// Returns the characteristics of an action; `None` if this driver does not serve the action.
+    ///
+    /// One run of a health check script of the style [`Full`](Style::Full) can observe several instances. Every other
+    /// run of a script serves only one instance, so a failure of the script affects only this instance.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature> {
         let binding = binding(package, action)?;
         let role = Role::of(package, action)?;
@@ -91,7 +92,8 @@ impl Driver for Script {
         (has_results && scripts::health_check(package).is_some()).then_some(self.timeouts.results)
     }
 
-    /// Returns `true`: the scripts of the new package identify an instance by the same natural id.
+    /// Returns `true`, because the scripts of the new package receive the same natural ids as the scripts of the old
+    /// package. So the new scripts can manage the instances that already exist.
     fn keeps(&self, _: &Package, _: &Package) -> bool {
         true
     }
@@ -222,7 +224,8 @@ fn launches(package: &Package) -> bool {
     launch.iter().any(|action| binding(package, action).is_some())
 }
 
-/// A script that is about to run.
+/// One run of a script for one or more calls. The methods run the job of the script, and read the outcome of the job.
+/// Some callers read the stored outcome of an earlier job, and run no job.
 pub(crate) struct Run<'a> {
     role: Role,
     script: ScriptFile<'a>,
@@ -240,23 +243,26 @@ impl<'a> Run<'a> {
         self.reporter.check(outcome, limits)
     }
 
-    /// Reads the reports for calls.
+    /// Reads a report for each call from the outcome of a successful job, in the order of `calls`. If the output for a
+    /// call violates the protocol, the result of this call is a failure.
     pub(crate) fn reports(&self, calls: &[&Call], outcome: &Outcome) -> Vec<Result<Report, Failure>> {
         let answers = self.answers(calls, outcome).into_iter();
         answers.map(|answer| answer.map(|answer| answer.report)).collect()
     }
 
-    /// Runs the script for a call, and reads the script's answer. The script has the style [`Full`](Style::Full).
+    /// Runs the script for a call, and reads the script's answer from stdout. The script must have the style
+    /// [`Full`](Style::Full).
     async fn answer(&mut self, context: &dyn Context, at: usize, call: &Call) -> Result<Answer, Failure> {
         let document = input::document(&self.role, call);
         let outcome = self.output(context, at, &[call], document).await?;
         self.answers(&[call], &outcome).remove(0)
     }
 
-    /// Runs the script for calls. Hides the secrets that the script publishes.
+    /// Runs the script for calls, with `document` as input, and returns the outcome of the successful job. Registers
+    /// secrets as [`ended`](Self::ended) does.
     ///
     /// # Errors
-    /// The failure of the job, or of the script.
+    /// Returns a failure if the job of the script can't be run, or does not succeed.
     async fn output(
         &mut self,
         context: &dyn Context,
@@ -272,8 +278,10 @@ impl<'a> Run<'a> {
         Ok(outcome)
     }
 
-    /// Runs a job, and waits until the job has ended. Hides the secrets in the output of the job. `calls` are the
-    /// calls that the job serves.
+    /// Runs a job, and waits until the job has ended. `calls` are the calls that the job serves.
+    ///
+    /// The output of the job may contain values of sensitive properties. The method registers these values by
+    /// [`Context::hide`], so that the engine masks them in its records.
     async fn ended(
         &mut self,
         context: &dyn Context,
@@ -290,8 +298,8 @@ impl<'a> Run<'a> {
         Ok(outcome)
     }
 
-    /// Runs one health check for all calls together. If the script fails, each call gets this failure. The script
-    /// has the style [`Full`](Style::Full).
+    /// Runs one health check for all calls together. If the script fails, each call gets this failure. The script must
+    /// have the style [`Full`](Style::Full), because a plain script can observe only one instance.
     async fn observe_all(
         &mut self,
         context: &dyn Context,
@@ -320,7 +328,7 @@ impl<'a> Run<'a> {
         answers.map(|(call, answer)| Ok(observe::observed(call, answer?))).collect()
     }
 
-    /// Runs the health check for a call. The script of the health check has the style [`Plain`](Style::Plain).
+    /// Runs the health check for a call. The health check script must have the style [`Plain`](Style::Plain).
     async fn observe_plain(
         &mut self,
         context: &dyn Context,
@@ -335,7 +343,8 @@ impl<'a> Run<'a> {
         Ok(Observed { observation: masked(observation, &self.reporter), report })
     }
 
-    /// Runs the script for a call, and reads the script's answer. The script has the style [`Plain`](Style::Plain).
+    /// Runs the script for a call, and reads the answer from the exit code and the files of the script. The script must
+    /// have the style [`Plain`](Style::Plain).
     async fn answer_plain(
         &mut self,
         context: &dyn Context,
@@ -379,12 +388,14 @@ impl<'a> Run<'a> {
         Ok(answer.with_left_behind(self.script.name(), &outcome.left_behind).masked(&self.reporter))
     }
 
-    /// Reads the answers to calls.
+    /// Parses the output of a job, and returns the answer to each call, in the order of `calls`. All calls must have
+    /// the same package.
     fn answers(&self, calls: &[&Call], outcome: &Outcome) -> Vec<Result<Answer, Failure>> {
         self.answers_in(calls, &self.parsed(calls[0], &outcome.stdout), outcome)
     }
 
-    /// Parses the output of a job for a call.
+    /// Parses the output of a job. The package of `call` determines the fields that the updates in the output may
+    /// change.
     pub(crate) fn parsed(&self, call: &Call, stdout: &Captured) -> Result<Output, Vec<Diagnostic>> {
         let name = format!("stdout of {}", self.script.name());
         Output::read_as(&name, stdout, call.package.shape(), self.settings.adapter)

@@ -32,12 +32,12 @@ impl Reporter {
         Self::new(script, &given.chain(published.iter().cloned()).collect::<Vec<_>>())
     }
 
-    /// Masks a text.
+    /// Replaces the secrets of this reporter in a text by `***`.
     pub(crate) fn mask(&self, text: &str) -> String {
         self.redactor.mask_str(text)
     }
 
-    /// Masks JSON data.
+    /// Replaces the secrets of this reporter in the texts, keys and numbers of JSON data by `***`.
     pub(crate) fn mask_value(&self, value: &mut Value) {
         self.redactor.mask_value(value);
     }
@@ -106,8 +106,10 @@ impl Reporter {
         format!("{problem}\n{}", more.concat())
     }
 
-    /// Returns the line of a place. The line is masked before it is cut, since part of a secret can't be
-    /// recognised.
+    /// Returns the line of a script's output that contains a place, shortened to [`LINE_CHARS`] characters. Returns
+    /// `None` if the line is blank.
+    ///
+    /// The method masks secrets before it shortens the line, because it would not recognise a part of a secret.
     fn line_of(&self, place: &Place) -> Option<String> {
         let line = place.source().line(place.start().line)?;
         let text = self.mask(place.source().slice(line));
@@ -115,8 +117,9 @@ impl Reporter {
         (!shown.trim().is_empty()).then(|| if shown.len() < text.len() { format!("{shown}…") } else { shown })
     }
 
-    /// Returns the end of a stream, starting at the beginning of a line if possible. The stream is masked
-    /// before it is cut, since part of a secret can't be recognised.
+    /// Returns the end of a stream: at most about [`TAIL_BYTES`] bytes, from the beginning of a line if possible.
+    ///
+    /// The method masks secrets before it cuts the stream, because it would not recognise a part of a secret.
     fn tail(&self, stream: &Captured) -> String {
         let text = stream.masked(&self.redactor);
         let text = text.trim_end();

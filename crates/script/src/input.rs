@@ -18,24 +18,27 @@ use crate::scripts::ScriptFile;
 use crate::settings::Settings;
 use crate::style::{Adapter, Notation};
 
-/// Returns the input document of a call's script, as the protocol defines the document for the script's role.
+/// Returns the input document of a call's script. The form of the document depends on the role of the script.
 ///
-/// The entry `configuration` is always present and never null. In this table, `<id>` is the natural id of the
-/// instance. If the instance has no natural id yet, `<id>` is the instance id.
+/// Each document has an entry `configuration` at its top, with the [configuration of the call](Call::configuration).
+/// This entry is never null. The document also contains these entries:
 ///
-/// | role | entries of the document beside `configuration` |
+/// | role | further entries of the document |
 /// |---|---|
-/// | launch | `launch: {<instance id>: {configuration}}` |
-/// | destroy, health check, reconfigure | `instances: {<id>: {configuration}}` |
-/// | step | `instances: {<id>: {configuration}}`, `transition: <name>` |
-/// | command | `instances: {<id>: {configuration, commands: {<command id>: {operations: {<operation>: {<argument>: …}}}}}}` |
+/// | launch | `launch: {<instance id>: {configuration: <values>}}` |
+/// | destroy, health check, reconfigure | `instances: {<id>: {configuration: <values>}}` |
+/// | step | `instances: {<id>: {configuration: <values>}}`, `transition: <name>` |
+/// | command | `instances: {<id>: {configuration: <values>, commands: {<command id>: {operations: {<operation>: {<argument>: …}}}}}}` |
 ///
-/// The table describes the documents for a resource with properties. The documents for an application differ in
-/// these points:
+/// - `<id>` is the natural id of the instance. If the instance has no natural id yet, `<id>` is the instance id.
+/// - `<values>` are the properties of the instance, each with the prefix `properties.`, such as `properties.port`.
+///
+/// The table describes the documents for a resource with properties. The documents for an application differ in these
+/// points:
 ///
 /// - For destroy and health check, the document contains `<id>: null`.
-/// - For a command, the entry `<id>` contains no `configuration`.
-/// - The configuration of an application contains its values by pin id, without the prefix `properties.`.
+/// - For a command, the entry `<id>` contains only `commands`.
+/// - `<values>` are the values of the application's configuration pins by pin id, such as `compute.size`.
 /// - A command has the form `commands: {<command id>: {<interface>: {<pin>: {<argument>: …}}}}`.
 ///
 /// The first two points also apply to a resource without properties.
@@ -56,7 +59,8 @@ pub(crate) fn document(role: &Role, call: &Call) -> Value {
     document.into()
 }
 
-/// Returns the input document for the health check of several instances. All calls must have the same configuration.
+/// Returns the input document for the health check of several instances. The document has only one entry
+/// `configuration` at its top, so all calls must have the same [configuration](Call::configuration).
 pub(crate) fn health_check(calls: &[&Call]) -> Value {
     let instances: Map<String, Value> =
         calls.iter().map(|call| (natural(call).to_owned(), known(call))).collect();
@@ -103,8 +107,9 @@ pub(crate) fn command_id(call: &Call) -> CommandId {
     CommandId::of(&call.id)
 }
 
-/// Returns the configuration of an instance: for an application, the values of its configuration pins by
-/// their ids.
+/// Returns the object `{configuration: …}` with the values of an instance. For a resource, the values are its
+/// properties, each with the prefix `properties.`. For an application, the values are those of its configuration pins,
+/// by pin id.
 fn configured(call: &Call) -> Value {
     let configuration = match call.package.pins() {
         Some(pins) => pinned(pins, &call.properties),

@@ -18,17 +18,14 @@ pub(crate) enum JobRefusal {
     File {
         /// The path relative to [`FOLDER`].
         path: String,
-        /// The reason why the path is unusable.
         source: WorkPathError,
     },
-    /// The name of a volume is invalid.
+    /// A volume of the location has an invalid name.
     #[error("the volume `{name}` of the location `{location}` can't be mounted: {source}")]
     Volume {
-        /// The name of the volume.
+        /// The name of the volume in `windlass.yaml`.
         name: String,
-        /// The name of the location.
         location: String,
-        /// The reason why the name is invalid.
         source: NameError,
     },
     /// The script has no executable bit.
@@ -39,15 +36,13 @@ pub(crate) enum JobRefusal {
     },
 }
 
-/// Returns the job that runs a script. The caller adds the document for its stdin.
+/// Returns the job that runs a script. The caller adds the input of the script, and sets the [`fate`] of the job.
 ///
-/// The package's whole folder for this driver is copied into the working folder, with executable bits. The
-/// script is started there by its relative path. So it finds its neighbours (`. lib/protocol.sh`), and can't
-/// change them for other jobs. No part of the document appears in arguments or environment.
+/// The working folder of the job contains a copy of the package's folder [`FOLDER`], with executable bits. The job
+/// starts a script of the package by its path in this copy. So the script can use the other files of the folder, such
+/// as `lib/protocol.sh`, but can't change them for other jobs.
 ///
-/// If the windlass program that started the job dies, a script that changes something runs to its end, because
-/// a partial change is worse than a complete one. The next windlass program reads the result of the script. A
-/// read-only script is killed, because it can be repeated.
+/// No part of the input document appears in the arguments or in the environment of the job.
 pub(crate) fn job(
     script: ScriptFile<'_>,
     package: &Package,
@@ -77,7 +72,9 @@ pub(crate) fn job(
 /// The path of the adapter in images of the Tonomi platform.
 const INVOKE: &str = "/invoke.py";
 
-/// Returns the path by which a job starts a script, relative to its working folder or absolute.
+/// Returns the path by which a job starts a script. If the script is a file of the package, the path is relative to the
+/// working folder of the job. If the script is a program in the image of the location, the path is the path in the
+/// image.
 pub(crate) fn program(script: ScriptFile<'_>) -> String {
     match script.file {
         // A name without a slash would be searched in `PATH`.
@@ -96,6 +93,9 @@ pub(crate) fn with_secrets_of(call: &Call, job: Job) -> Job {
 }
 
 /// Returns what happens to a script's job if the windlass program that started the job dies.
+///
+/// A script that changes something runs to its end, because a partial change is worse than a complete one. The next
+/// windlass program reads the result of the script. A read-only script is killed, because it can be repeated.
 pub(crate) fn fate(role: &Role) -> OnOwnerDeath {
     if role.reads_only() { OnOwnerDeath::Kill } else { OnOwnerDeath::Finish }
 }

@@ -1,9 +1,8 @@
 //! The driver for scripts that read one YAML document and answer with updates, or read and write files.
 //!
-//! A script is any program: shell, Python, a binary. Anyone who can write a script can manage a resource for
-//! which no operator exists. A script of the full [style](Style) reads its input document on stdin, performs
-//! the action, and prints the changes on stdout. Its stderr is for messages. A plain script uses files instead
-//! of documents.
+//! A script is any program: shell, Python, a binary. A person who can write a script can make windlass manage a new
+//! type of resource. A script of the full [style](Style) reads its input document on stdin, performs the action, and
+//! prints the changes on stdout. Its stderr is for messages. A plain script uses files instead of documents.
 //!
 //! # A package
 //!

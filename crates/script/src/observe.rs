@@ -9,17 +9,21 @@ use crate::answer::Answer;
 use crate::role::Role;
 
 /// Returns the observation for the action of a call. The observation follows from the answer of the health check.
+/// `role` is the role of the script for this action.
 ///
-/// Each row of this table is a status that the health check reports. Each column is an action whose effect the
-/// health check observes:
+/// A status has three flags: `active`, `converging` and `failed`. A health check sets all three flags to false if the
+/// instance no longer exists. The first row that fits the reported status applies:
 ///
 /// | reported status | Start, Integrity | Stop | destroy | launch | any other action |
 /// |---|---|---|---|---|---|
-/// | converging | converging | converging | converging | converging | converging |
-/// | all flags false | absent | reached | reached | absent | absent |
-/// | failed | differs | differs | differs | differs | differs |
-/// | active | reached | differs | differs | reached | can't tell |
-/// | not active | differs | reached | differs | reached | can't tell |
+/// | `converging` is true | converging | converging | converging | converging | converging |
+/// | the health check set all three flags to false | absent | reached | reached | absent | absent |
+/// | `failed` is true | differs | differs | differs | differs | differs |
+/// | `active` is true | reached | differs | differs | reached | can't tell |
+/// | any other status | differs | reached | differs | reached | can't tell |
+///
+/// Each column is an action. The columns "destroy" and "launch" apply to all actions with this role. For example,
+/// Create has the role launch. Each cell is a variant of [`Observation`].
 ///
 /// The entry "can't tell" has this reason: a status does not show whether an instance was configured, or whether an
 /// operation was performed.
@@ -29,7 +33,7 @@ use crate::role::Role;
 /// - If the health check reports no status, the last recorded status counts. If that status is converging, the
 ///   observation is converging. Otherwise, the observation is "can't tell".
 /// - While a destroyed application still exists, the observation for destroy is converging. The table applies only if
-///   the reported status is `failed`, or if all flags are false.
+///   `failed` is true, or if the health check set all three flags to false.
 pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> Observation {
     // An application is destroyed only when a script reports that the instance no longer exists or has failed.
     let is_awaited = matches!(role, Some(Role::Destroy)) && call.package.pins().is_some();

@@ -65,8 +65,8 @@ impl Output {
         Self::read_as(name, stdout, shape(), Adapter::Direct)
     }
 
-    /// Parses the output of a job. `shape` is the shape of the instance documents. If an adapter runs the script, the
-    /// output of the script is below `results`.
+    /// Parses the output of a job. `shape` contains the rules for updates of instance documents, such as the permitted
+    /// paths. If `adapter` is [`Invoke`](Adapter::Invoke), the output of the script is the value of `results`.
     pub(crate) fn read_as(
         name: &str,
         stdout: &Captured,
@@ -114,8 +114,9 @@ fn not_text(problem: Diagnostic) -> Diagnostic {
     problem.help("print UTF-8 only")
 }
 
-/// Replaces the help texts of two YAML errors by advice for the author of a script. The help texts of the YAML loader
-/// tell how to change a file, and the output of a script is not a file.
+/// Replaces the help texts of two kinds of YAML errors: a syntax error, and a second document. The new help texts tell
+/// the author of a script what the script must print. The help texts of the YAML loader tell how to change a file, and
+/// the output of a script is not a file.
 fn not_yaml(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let advise = |problem: Diagnostic| match problem.code {
         text_codes::EXTRA_DOCUMENT => problem.help("print all instances below one `instances`"),

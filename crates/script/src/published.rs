@@ -35,8 +35,12 @@ pub(crate) fn secrets(stdout: &Captured, sensitive: &BTreeSet<PropertyName>) -> 
     found
 }
 
-/// Returns the captured parts of a value. If the middle of the value was not captured, the result contains the
-/// beginning and the end of the value, without the marker for the missing bytes.
+/// Returns the parts of a secret that the runtime has captured from the output of a script.
+///
+/// From a long output, the runtime captures only the beginning and the end. The text of such an output contains a
+/// marker in the middle, such as `[… 5000 bytes left out …]`. If the secret contains this marker, the function returns
+/// two parts: the text before the marker, and the text after the marker. Otherwise, the function returns the whole
+/// secret.
 fn halves(secret: &str) -> Vec<String> {
     let parts = secret
         .split_once("[… ")

@@ -1,7 +1,8 @@
 //! Interprets the output of scripts without running jobs.
 //!
-//! The module interprets the stored output of a script that ran earlier. The module also interprets an update as
-//! if a health check had printed the update.
+//! [`replay()`] interprets the stored output of an earlier job. [`observed_all`] interprets the output of a health
+//! check, which may come from a simulation. [`observed`] interprets a single update as if a health check had printed
+//! the update. Simulations create such updates.
 
 use std::collections::BTreeSet;
 

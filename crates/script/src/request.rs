@@ -27,11 +27,13 @@ pub struct Request {
     /// The path of the script, if an adapter such as `/invoke.py` runs the script. `None` for a script that runs
     /// without an adapter.
     pub program: Option<String>,
-    /// The values of the location or the factory.
+    /// The configuration at the top of the document. For a resource, the configuration contains the properties of the
+    /// location. For an application, the configuration contains the values of the application's factory.
     pub configuration: Values,
     /// The instances that the request is about.
     pub instances: Requested,
-    /// The transition of a step.
+    /// The transition that the script must perform, such as Start; `None` if the document names no transition. windlass
+    /// writes a transition only for scripts with the role [`Step`](crate::Role::Step).
     pub transition: Option<Transition>,
 }
 
@@ -47,14 +49,14 @@ pub enum Requested {
     Discover,
 }
 
-/// The key under which the document contains the requests of a launch.
+/// The key that contains the instances to launch, in the input document of a launch script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaunchKey {
-    /// The key of the protocol: `launch`.
+    /// The current key, `launch`.
     Launch,
-    /// The key of old scripts: `launch-instances`.
+    /// The former key, `launch-instances`, which old scripts read.
     LaunchInstances,
-    /// Both keys, with the same requests.
+    /// Both keys, with the same instances.
     Both,
 }
 
@@ -63,7 +65,8 @@ pub enum LaunchKey {
 pub struct RequestedInstance {
     /// The place of the instance's id in the document.
     pub span: Span,
-    /// The configuration of the instance, if the document has one. Null is an empty configuration.
+    /// The configuration of the instance; `None` if the entry of the instance has no key `configuration`. If the key
+    /// has the value null, the configuration is empty.
     pub configuration: Option<Values>,
     /// The commands of the instance, by their command ids.
     pub commands: BTreeMap<String, RequestedCommand>,
@@ -264,7 +267,10 @@ impl Reader<'_> {
         RequestedInstance { span: entry.key.span(), configuration, commands }
     }
 
-    /// Reads a command: its interface, its pin and its arguments.
+    /// Reads a command from an entry of the form `<command id>: {<interface>: {<pin>: {<argument>: …}}}`. For an
+    /// application, a pin is the entry of its manifest that declares the command, and an interface is a group of pins.
+    /// For an operation or a command of a resource, the document has the form `operations: {<name>: {<argument>: …}}`
+    /// below the command id.
     fn command(&mut self, entry: &Entry) -> Option<RequestedCommand> {
         let interface = self.only(entry, "an interface")?;
         let pin = self.only(interface, "a pin")?;
@@ -275,8 +281,9 @@ impl Reader<'_> {
         })
     }
 
-    /// Returns the only entry of the mapping that is the value of `entry`. For another value, or for a mapping of
-    /// several entries, reports a problem and returns `None`. `what` names the expected entry, for example `a pin`.
+    /// Returns the only entry of the mapping that is the value of `entry`. If the value is not a mapping with exactly
+    /// one entry, the method reports a problem and returns `None`. `what` describes the expected value in the problem,
+    /// for example `a pin`.
     fn only<'n>(&mut self, entry: &'n Entry, what: &str) -> Option<&'n Entry> {
         let entries = entry.value.as_mapping().map(Mapping::entries).unwrap_or_default();
         if let [only] = entries {

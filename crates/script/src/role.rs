@@ -1,4 +1,4 @@
-//! Roles of scripts: the mapping from a resource's actions to the scripts of the protocol.
+//! Roles of scripts, and the mapping from the actions of a resource to roles.
 
 use windlass_driver::Package;
 use windlass_model::{Action, Transition};
@@ -30,7 +30,8 @@ pub enum Role {
     /// Performs a transition that none of the other roles serves, such as Start. All these transitions have the same
     /// form of input document, and the document contains the name of the transition.
     Step(Transition),
-    /// Performs an operation or a command.
+    /// Performs an operation of a relationship, or a command that a person starts. The text is the name of the
+    /// operation or of the command.
     Command(String),
     /// Searches for existing instances.
     Discover,

@@ -12,7 +12,6 @@ use crate::keys::{
     ARGUMENTS, COMMANDS, CONFIGURATION, INSTANCES, LAUNCH, LAUNCH_INSTANCES, RESULTS, SCRIPT, TRANSITION,
 };
 
-/// The draft of the schemas.
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The levels of log entries, in any letter case. Other words count as `INFO`.

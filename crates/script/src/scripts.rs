@@ -13,7 +13,7 @@ pub(crate) const FOLDER: &str = "Lifecycle/script";
 /// The folder of the scripts, relative to [`FOLDER`].
 pub(crate) const SCRIPTS: &str = "scripts";
 
-/// A script of a package.
+/// A script: a file of a package, or a program in the image of a location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ScriptFile<'p> {
     /// The path relative to [`FOLDER`], such as `scripts/Start.sh`. If the script is a program in the image of the
@@ -80,12 +80,13 @@ pub(crate) fn candidates<'p>(package: &'p Package, action: &Action, role: &Role)
     if own.is_empty() && may_be_role { named(package, role.names()) } else { own }
 }
 
-/// Returns the health check script, even if the resource does not declare Integrity.
+/// Returns the health check script, even if the resource does not declare Integrity. Returns `None` if the package has
+/// no health check script, or several of them.
 pub(crate) fn health_check(package: &Package) -> Option<ScriptFile<'_>> {
     only(&candidates(package, &Action::Transition(Transition::Integrity), &Role::HealthCheck))
 }
 
-/// Returns the discovery script.
+/// Returns the discovery script; `None` if the package has no discovery script, or several of them.
 pub(crate) fn discovery(package: &Package) -> Option<ScriptFile<'_>> {
     if package.pins().is_some() {
         return package.bindings().queries.iter().find_map(|named| of_binding(package, named));

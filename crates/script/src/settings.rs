@@ -27,9 +27,9 @@ pub(crate) struct Settings {
     pub bounds: Bounds,
     /// How the script receives its input, and how it answers.
     pub style: Style,
-    /// The notation of the script's input document.
+    /// Whether a script of the style [`Full`](Style::Full) reads YAML or JSON.
     pub input: Notation,
-    /// The program that the job runs for the script.
+    /// The program that the job starts: the script itself, or an adapter that runs the script.
     pub adapter: Adapter,
     /// Whether a launch document contains the instances below `launch`, and also below `launch-instances`.
     pub both_launch_keys: bool,
@@ -77,12 +77,12 @@ impl Default for Timeouts {
     }
 }
 
-/// The key `adapter` of a location in `windlass.yaml`. It chooses the program that a job runs for a script:
-/// [`Adapter`].
+/// The key `adapter` of a location in `windlass.yaml`. With `adapter: invoke`, jobs start the program `/invoke.py` of
+/// the image, and this program runs the scripts. See [`Adapter`].
 const ADAPTER: &str = "adapter";
 
-/// The key for the notation of the documents that scripts read: [`Notation`]. It is a driver property, and also a key
-/// of a location in `windlass.yaml`.
+/// The key `input`: a driver property, and also a key of a location in `windlass.yaml`. The key chooses the notation of
+/// the documents that scripts read. See [`Notation`].
 const INPUT: &str = "input";
 
 /// The key `launch-key` of a location in `windlass.yaml`. If its value is `launch-instances`, a launch document
@@ -111,10 +111,11 @@ impl Timeouts {
         ]
     }
 
-    /// Returns the timeouts. A timeout that `given` contains has the given value.
+    /// Replaces each timeout for which `given` contains a value, and returns the result. The keys of `given` are
+    /// settings of the driver, such as `timeout`.
     ///
     /// # Errors
-    /// All values that are not durations.
+    /// Returns one error for each value that is not a duration.
     pub(crate) fn with(
         mut self,
         given: &BTreeMap<String, Value>,
@@ -177,7 +178,7 @@ pub(crate) enum SettingError {
 }
 
 impl SettingError {
-    /// Returns the name of the property.
+    /// Returns the name of the driver property with the invalid value, such as `timeout`.
     pub(crate) fn key(&self) -> &'static str {
         match self {
             Self::Common(error) => error.key(),
@@ -210,7 +211,8 @@ impl Settings {
         }
     }
 
-    /// Returns the settings of a descriptor, and all problems. An invalid setting counts as not set.
+    /// Returns the settings for a script with the given role, and all problems. The settings come from the driver
+    /// properties in `binding`. If a property is missing or invalid, the [default](Self::of) of the role applies.
     pub(crate) fn read(role: &Role, binding: &Binding, timeouts: Timeouts) -> (Self, Vec<SettingError>) {
         let (common, errors) = CallSettings::read(binding);
         let mut settings = Self::of(role, timeouts);

@@ -1,4 +1,4 @@
-//! A package of one script, to run it by hand.
+//! A package with a single script. A user can run this script by hand, independent of any assembly.
 
 use std::collections::BTreeMap;
 

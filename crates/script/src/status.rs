@@ -83,9 +83,12 @@ mod tests {
     }
 
     proptest! {
-        /// An instance is gone if and only if an update itself makes all three flags false. The update may
-        /// set the status with its flags, the record of flags, or each flag separately. The previous status
-        /// has no effect.
+        /// An instance is gone if and only if an update itself sets the flags `active`, `converging` and `failed` to
+        /// false.
+        ///
+        /// The update has one of three forms: it replaces `status`, it replaces `status.flags`, or it sets each flag
+        /// separately. In the first two forms, a missing flag counts as false. The flags before the update have no
+        /// effect.
         #[test]
         fn only_an_explicit_status_says_gone(
             before in prop::array::uniform3(any::<bool>()),

@@ -1,5 +1,5 @@
 //! The style of a script: how the script receives its input, and how it answers. The module also contains the notation
-//! of input documents, and the choice of the program that a job runs for a script.
+//! of input documents, and the choice of an adapter (a program that runs the script).
 
 /// The style of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,13 +57,14 @@ impl std::str::FromStr for Notation {
     }
 }
 
-/// The program that a job runs for a script.
+/// The program that a job starts in order to run a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Adapter {
-    /// The job runs the script itself.
+    /// The script itself.
     #[default]
     Direct,
-    /// `/invoke.py` of the image, which reads `{script, arguments}`, runs the script, and prints `{results}`.
+    /// The adapter `/invoke.py` of the image. The adapter reads `{script, arguments}`, runs the script, and prints
+    /// `{results}`.
     Invoke,
 }
 

@@ -43,8 +43,11 @@ pub(crate) fn shortfall(role: &Role, answer: &Answer, reporter: &Reporter) -> Op
     Some(failure(kind, what, said.status.message.as_deref(), reporter))
 }
 
-/// Creates a failure. Its message contains the first line of the status message. A status message of several
-/// lines also goes into the details.
+/// Creates the failure for a bad status. `what` continues a sentence that begins with the name of the script. `said` is
+/// the message of the status.
+///
+/// The message of the failure contains only the first line of `said`. If `said` has further lines, the details of the
+/// failure contain the whole text.
 fn failure(kind: FailureKind, what: &str, said: Option<&str>, reporter: &Reporter) -> Failure {
     match said.map(|text| (text.lines().next().unwrap_or_default(), text)) {
         None => reporter.failed(kind, what, ""),

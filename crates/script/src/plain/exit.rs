@@ -16,7 +16,7 @@ pub(crate) const GONE: i32 = 104;
 pub(crate) enum Exit {
     /// The script has succeeded. For a health check: the instance is active.
     Success,
-    /// The instance is still converging.
+    /// The exit code is [`CONVERGING`]: the instance has not settled yet.
     Converging,
     /// The health check found that the instance is not active.
     Inactive,

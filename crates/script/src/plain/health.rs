@@ -11,9 +11,14 @@ use crate::role::Role;
 
 /// Returns the observation and the status of an instance that follow from the exit code of a health check.
 ///
-/// The observation tells whether the action of `call` has had its effect. Each column of the tables is an action.
-/// Each cell is a variant of [`Observation`]. For example, "reached" means that the instance is in the state that
-/// the action requests. "Differs" means that the instance exists, but is in another state.
+/// The observation tells whether the action of `call` has had its effect. `role` is the role of the script for this
+/// action.
+///
+/// Each column of the tables is an action. The columns "destroy" and "launch" apply to all actions with this role. For
+/// example, Create has the role launch.
+///
+/// Each cell is a variant of [`Observation`]. For example, "reached" means that the instance is in the state that the
+/// action requests. "Differs" means that the instance exists, but is in another state.
 ///
 /// If the recorded status of the instance is not converging, this table applies:
 ///
@@ -24,8 +29,8 @@ use crate::role::Role;
 /// | 104 | absent | reached | reached | absent | absent |
 /// | 1 to 125, except 75 and 104 | differs | reached | can't tell | can't tell | can't tell |
 ///
-/// If the recorded status of the instance is converging, the rows for 75 and 104 stay the same. The other two rows
-/// are replaced by these:
+/// If the recorded status of the instance is converging, the rows for 75 and 104 stay the same. These rows replace the
+/// other two rows:
 ///
 /// | exit code | Integrity | Stop, destroy | any other action |
 /// |---|---|---|---|

@@ -18,7 +18,7 @@ use crate::answer::Answer;
 use crate::codes;
 use crate::role::Role;
 
-/// The extension of a file with JSON.
+/// The extension of an output file whose content is parsed as JSON. The content of any other output file is a text.
 const JSON: &str = ".json";
 
 /// The values that a script wrote.
@@ -34,8 +34,9 @@ pub(crate) struct Written {
 impl Written {
     /// Returns the operations of an update that publishes the written values.
     ///
-    /// If the script is a launch and has left the folder of outputs in place, the operations also remove old outputs:
-    /// the outputs of an earlier launch that this launch did not write.
+    /// If the script is a launch, the operations also remove old output properties from the instance document: the
+    /// properties that this launch did not write. But if the script has deleted the folder of output properties, the
+    /// operations remove nothing.
     fn operations(self, role: &Role, call: &Call) -> Vec<(Path, Op)> {
         let path = |interface: &str, name: &str| {
             Path::from_keys(["interfaces", interface, "signals", name]).expect("no key is empty")

@@ -22,14 +22,14 @@ pub(crate) const LOCATION: Place = Place { variable: "WINDLASS_LOCATION", name: 
 /// The file with the id of the instance.
 pub(crate) const ID: Place = Place { variable: "WINDLASS_ID_FILE", name: "id" };
 
-/// The folder for output properties.
+/// The folder in which the script writes one file for each output property.
 pub(crate) const OUTPUTS: Place = Place { variable: "WINDLASS_OUT", name: "out" };
 
-/// The folder for metrics.
+/// The folder in which the script writes one file for each metric.
 pub(crate) const METRICS: Place = Place { variable: "WINDLASS_METRICS", name: "metrics" };
 
 impl Place {
-    /// Returns the path of the file or folder.
+    /// Returns the path relative to the working folder of the script, such as `.windlass/out`.
     pub(crate) fn path(self) -> WorkPath {
         format!(".windlass/{}", self.name).parse().expect("the names of places are words")
     }
@@ -40,8 +40,8 @@ impl Place {
         path.parse().ok()
     }
 
-    /// Returns the name of the summary, such as `properties.json`: the file in this folder that contains all
-    /// values as one JSON object. Each other file in the folder contains one value.
+    /// Returns the name of the file that contains all values of an input folder as one JSON object, such as
+    /// `properties.json`. Each other file of the folder contains one value.
     pub(crate) fn summary(self) -> String {
         format!("{}.json", self.name)
     }

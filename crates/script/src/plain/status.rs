@@ -14,19 +14,21 @@ pub(crate) struct Status {
 }
 
 impl Status {
-    /// Returns the status of an instance that is still converging.
+    /// Returns a status that sets only the flag `converging` to true. The flags `active` and `failed` keep their
+    /// recorded values.
     pub(crate) fn converging(message: Option<String>) -> Self {
         Self { active: None, converging: true, failed: None, message }
     }
 
-    /// Returns the status of an instance that no longer exists.
+    /// Returns the status of an instance that no longer exists: all three flags are false.
     pub(crate) fn gone(message: Option<String>) -> Self {
         Self { active: Some(false), converging: false, failed: Some(false), message }
     }
 
-    /// Returns the operations that write the status into the instance document. If the operations set the flags
-    /// `active`, `converging` and `failed` to false, the update means that the instance no longer exists. Only a status
-    /// that [`gone`](Self::gone) returns has such operations.
+    /// Returns the operations that write the status into the instance document.
+    ///
+    /// If one update sets the flags `active`, `converging` and `failed` to false, the instance no longer exists. Only
+    /// the operations of a [`gone`](Self::gone) status set all three flags to false.
     pub(crate) fn operations(self) -> Vec<(Path, Op)> {
         let flag = |name: &str, value: bool| (path(&["status", "flags", name]), Op::Replace(value.into()));
         let message = self.message.map_or(Op::Unset, |message| Op::Replace(message.into()));
