@@ -54,7 +54,7 @@ pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
             Content::Variables => match text.split_once('=') {
                 Some((key, value)) => {
                     let value = unquoted(value.trim());
-                    inventory.group(&group).variables.insert(key.trim().to_owned(), value.into());
+                    inventory.group(&group).variables.insert(key.trim().to_owned(), Some(value.into()));
                 }
                 None => inventory.error(span, "a variable is `name=value`"),
             },
@@ -87,7 +87,7 @@ fn host(inventory: &mut Draft, group: &str, text: &str, span: Span) {
     let mut variables = Variables::new();
     for word in given {
         match word.split_once('=') {
-            Some((key, value)) => drop(variables.insert(key.to_owned(), value.into())),
+            Some((key, value)) => drop(variables.insert(key.to_owned(), Some(value.into()))),
             None => return inventory.error(span, format!("`{name}` is followed by a word without `=`")),
         }
     }
@@ -95,7 +95,7 @@ fn host(inventory: &mut Draft, group: &str, text: &str, span: Span) {
     let port = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let name = match name.rsplit_once(':') {
         Some((name, number)) if port(number) && !name.contains(':') => {
-            variables.entry("ansible_port".to_owned()).or_insert_with(|| number.into());
+            variables.entry("ansible_port".to_owned()).or_insert_with(|| Some(number.into()));
             name
         }
         _ => name.as_str(),

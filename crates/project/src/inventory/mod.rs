@@ -114,7 +114,8 @@ fn looks_like_yaml(text: &str) -> bool {
     }
 }
 
-type Variables = BTreeMap<String, Value>;
+/// Variables of a host or a group, by name. The value is `None` if it has a YAML tag such as `!vault`.
+type Variables = BTreeMap<String, Option<Value>>;
 
 #[derive(Debug, Default)]
 struct Group {
@@ -130,8 +131,6 @@ struct Draft {
     shape: Arc<Source>,
     groups: IndexMap<String, Group>,
     hosts: IndexMap<String, (Span, Variables)>,
-    /// The names of the variables whose values have tags such as `!vault`. These values are not read.
-    tagged: BTreeSet<String>,
     diagnostics: Diagnostics,
 }
 
@@ -142,7 +141,6 @@ impl Draft {
             shape: source.without_text(),
             groups: groups.into(),
             hosts: IndexMap::new(),
-            tagged: BTreeSet::new(),
             diagnostics: Diagnostics::new(),
         }
     }
@@ -221,15 +219,17 @@ impl Draft {
             let inherited = std::iter::once(ALL).chain(groups).map(|group| &self.groups[group].variables);
             let mut variables = Map::new();
             variables.insert("ansible_host".to_owned(), name.into());
-            let mut left_out = self.tagged.clone();
+            let mut left_out = BTreeSet::new();
             for (key, value) in inherited.chain([own]).flatten() {
-                if is_kept(key, value) {
+                if let Some(value) = value.as_ref().filter(|value| is_kept(key, value)) {
                     variables.insert(key.clone(), value.clone());
+                    left_out.remove(key);
                 } else {
+                    // For Ansible, the host has this value. The value of an outer group must not take its place.
+                    variables.remove(key);
                     left_out.insert(key.clone());
                 }
             }
-            left_out.retain(|key| !variables.contains_key(key));
             let short = name.split('.').next().unwrap_or(name);
             let names = [("name", name), ("inventory_hostname", name), ("inventory_hostname_short", short)];
             variables.extend(names.map(|(key, value)| (key.to_owned(), value.into())));
@@ -279,22 +279,23 @@ impl Draft {
 
 /// Returns the precedence of a group among the groups of the same depth; the default is 1.
 fn priority(group: &Group) -> i64 {
-    let given = group.variables.get("ansible_group_priority").and_then(Value::as_str);
+    let given = group.variables.get("ansible_group_priority").and_then(|value| value.as_ref()?.as_str());
     given.and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
 /// Tells whether windlass keeps a variable of a host. windlass leaves out passwords for Ansible, such as
-/// `ansible_ssh_pass`, and values with Jinja templates.
+/// `ansible_ssh_pass`, values with Jinja templates, and encrypted values.
 fn is_kept(key: &str, value: &Value) -> bool {
     let is_password = key.starts_with("ansible_") && (key.ends_with("pass") || key.ends_with("password"));
-    !is_password && !has_jinja(value)
+    !is_password && is_plain(value)
 }
 
-fn has_jinja(value: &Value) -> bool {
+fn is_plain(value: &Value) -> bool {
     match value {
-        Value::String(text) => text.contains("{{") || text.contains("{%"),
-        Value::Array(items) => items.iter().any(has_jinja),
-        Value::Object(entries) => entries.values().any(has_jinja),
-        _ => false,
+        Value::String(text) => !text.contains("{{") && !text.contains("{%"),
+        Value::Array(items) => items.iter().all(is_plain),
+        // `ansible-inventory --list` prints a `!vault` value as a mapping with this key.
+        Value::Object(entries) => !entries.contains_key("__ansible_vault") && entries.values().all(is_plain),
+        _ => true,
     }
 }

@@ -46,7 +46,7 @@ fn listed(inventory: &mut Draft, groups: &Mapping, meta: &Node) {
         let Some(body) = mapping(inventory, &entry.value, &format!("the group `{name}`")) else { continue };
         for host in names(body, "hosts") {
             let own = of_hosts.and_then(|hosts| hosts.entry(host.as_str()?)?.value.as_mapping());
-            let own = own.map(|own| variables(inventory, own)).unwrap_or_default();
+            let own = own.map(|own| variables(own)).unwrap_or_default();
             inventory.add_hosts(name, host.as_str().unwrap_or_default(), host.span(), &own);
         }
         for child in names(body, "children").filter_map(Node::as_str) {
@@ -74,13 +74,13 @@ fn group(inventory: &mut Draft, name: &str, node: &Node, depth: usize) {
                 let Some(hosts) = mapping(inventory, &entry.value, "`hosts`") else { continue };
                 for host in hosts {
                     let own = mapping(inventory, &host.value, "a host");
-                    let own = own.map(|own| variables(inventory, own)).unwrap_or_default();
+                    let own = own.map(|own| variables(own)).unwrap_or_default();
                     inventory.add_hosts(name, host.key.text(), host.key.span(), &own);
                 }
             }
             "vars" => {
                 let vars = mapping(inventory, &entry.value, "`vars`");
-                let vars = vars.map(|vars| variables(inventory, vars)).unwrap_or_default();
+                let vars = vars.map(|vars| variables(vars)).unwrap_or_default();
                 inventory.group(name).variables.extend(vars);
             }
             "children" => {
@@ -108,13 +108,14 @@ fn mapping<'n>(inventory: &mut Draft, node: &'n Node, what: &str) -> Option<&'n 
     node.as_mapping()
 }
 
-/// Returns the variables whose values have no YAML tag. Adds the names of the variables with a tag, such as `!vault`,
-/// to `inventory.tagged`.
-fn variables(inventory: &mut Draft, mapping: &Mapping) -> Variables {
-    let (plain, tagged): (Vec<_>, Vec<_>) = mapping.iter().partition(|entry| entry.value.tag().is_none());
-    inventory.tagged.extend(tagged.into_iter().map(|entry| entry.key.text().to_owned()));
-    plain
-        .into_iter()
-        .map(|entry| (entry.key.text().to_owned(), entry.value.to_value(Reading::Text)))
-        .collect()
+/// Returns the variables of a mapping. A value that has a YAML tag, or contains one, is `None`.
+fn variables(mapping: &Mapping) -> Variables {
+    let value = |node: &Node| (!has_tag(node)).then(|| node.to_value(Reading::Text));
+    mapping.iter().map(|entry| (entry.key.text().to_owned(), value(&entry.value))).collect()
+}
+
+fn has_tag(node: &Node) -> bool {
+    node.tag().is_some()
+        || node.as_sequence().is_some_and(|items| items.iter().any(has_tag))
+        || node.as_mapping().is_some_and(|mapping| mapping.iter().any(|entry| has_tag(&entry.value)))
 }

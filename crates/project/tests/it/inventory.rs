@@ -235,3 +235,17 @@ fn variables_that_are_left_out_are_named() {
     let found = hosts(&source, InventoryForm::Yaml, "all").unwrap();
     assert_eq!(found[0].left_out.iter().collect::<Vec<_>>(), ["ansible_password", "key"]);
 }
+
+#[test]
+fn a_variable_of_a_host_that_is_left_out_hides_the_value_of_the_group() {
+    let text = "all:\n  vars: {key: outer, list: [1], port: 1, secret: a}\n  hosts:\n    \
+                a: {key: '{{ x }}', list: [!vault x], port: !vault y, ansible_host: '{{ y }}', secret: {__ansible_vault: b}}\n    \
+                b: {}\n";
+    let source = Source::new("hosts", text);
+    let found = hosts(&source, InventoryForm::Yaml, "all").unwrap();
+    let all = ["ansible_host", "key", "list", "port", "secret"];
+    assert_eq!(found[0].left_out.iter().collect::<Vec<_>>(), all);
+    assert!(all.iter().all(|key| found[0].variables.get(key).is_none()), "{}", found[0].variables);
+    assert!(found[1].left_out.is_empty());
+    assert_eq!(found[1].variables["key"], "outer");
+}
