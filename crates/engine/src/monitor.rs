@@ -48,7 +48,8 @@ pub enum Reading {
     Integrity(bool),
     /// The load in percent.
     Load(f64),
-    /// No value, because the measurement failed. It is neither a breach nor a missing sample.
+    /// No value, because the measurement failed. A policy counts such a sample neither as good nor as a breach. The
+    /// sample has arrived, so it does not count as missing either.
     Unseen,
 }
 
@@ -145,10 +146,11 @@ struct Rule {
     /// The number of consecutive breaches so far. A scale policy counts samples above its upper threshold here. A heal
     /// policy counts samples that report a broken element, and missing samples.
     high: u32,
-    /// The number of consecutive samples so far that were below the lower threshold of a scale policy. A heal policy
-    /// does not use it.
+    /// The number of consecutive samples so far that were below the lower threshold of a scale policy. For a heal
+    /// policy, the number stays 0.
     low: u32,
-    /// The number of missing samples that a heal policy has counted in `high`. A scale policy does not use it.
+    /// The number of missing samples among the breaches in `high`. A heal policy counts a missing sample as a breach.
+    /// For a scale policy, the number stays 0.
     missing: u32,
     /// The number of consecutive samples without a breach; `None` before the first sample is counted.
     well: Option<u32>,
@@ -294,8 +296,8 @@ impl Rule {
         Some(rule)
     }
 
-    /// Tells whether the rule has counted no sample so far, and expects no sample because its metric need not be
-    /// published.
+    /// Tells whether a heal policy has counted no sample so far and has no `period`. The metric of such a policy may
+    /// never be published, so [`Monitor::well`] ignores the policy.
     fn is_mute(&self) -> bool {
         self.well.is_none() && self.period.is_none()
     }

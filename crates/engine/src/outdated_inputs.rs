@@ -1,9 +1,10 @@
-//! Outdated inputs of elements. An input of an element is outdated if the element reads an output that was
-//! later published with another value.
+//! Outdated inputs of elements. An input of an element is a property whose value comes from an output of another
+//! element. For example, a web server was created with the address of its database. If the database then publishes
+//! another address, this input of the web server is outdated.
 //!
-//! A plan is made before its calls, so it can't know that a Reconfigure or a Start will publish another value.
-//! When an output changes, the change is recorded in the records of the elements that read it. The next plan
-//! applies the new values.
+//! A plan is made before its calls, so the plan can't know that a Reconfigure or a Start will publish another value.
+//! When a call changes an output, the module records the outdated inputs of the elements that read the output. The next
+//! plan passes the new values to these elements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +36,8 @@ impl OutdatedInputs {
     }
 }
 
-/// A copy of the outputs of an element, for example before a call.
+/// The outputs of an element at one time. [`note_readers`] compares the outputs from before a call with the present
+/// outputs.
 pub(crate) struct Published {
     element: ElementName,
     pub(crate) outputs: BTreeMap<PropertyName, Output>,
@@ -140,7 +142,8 @@ pub(crate) fn record_inputs(
     !taken.is_empty()
 }
 
-/// Returns the elements and pairs with outdated inputs.
+/// Returns all elements and pairs with outdated inputs. An input of an element is a property of the element. The
+/// function ignores a recorded input if the desired version no longer gives a value to the property.
 pub(crate) fn outdated_inputs(world: &World) -> OutdatedInputs {
     let reads = |name: &ElementName, property: &PropertyName| {
         let property = world.topology().get(name).and_then(|element| element.properties.get(property));

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use windlass_driver::{Location, Placement};
 use windlass_executor::Runtime;
 
-/// The locations of a project, and the runtimes that serve them.
+/// The locations of a project, and the runtimes that run the jobs at these locations. A project is a folder with the
+/// file `windlass.yaml`, which declares the locations. A runtime is a means to run jobs, such as containers.
 #[async_trait]
 pub trait Places: Send + Sync {
     /// Returns the location that a placement names.

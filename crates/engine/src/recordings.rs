@@ -36,9 +36,10 @@ const CHECK: &str = "check";
 pub struct RecordedJob {
     /// The id of the job.
     pub job: String,
-    /// The call that the job belongs to; `None` for a health check of several applications.
+    /// The call that the job belongs to. `None` for a health check outside of a process. One job of such a check can
+    /// check several applications.
     pub call: Option<CallId>,
-    /// The process of the call.
+    /// The process that made `call`. `None` if `call` is `None`, or if the id of the call comes from another store.
     pub process: Option<ProcessId>,
     /// The action of the job.
     pub action: Action,
@@ -51,7 +52,7 @@ pub struct RecordedJob {
 }
 
 impl RecordedJob {
-    /// Returns the id under which users find the recording; `None` for a health check.
+    /// Returns the id under which users find the recording; `None` if `call` is `None`.
     ///
     /// This is the id of the call, reduced to its letters and digits.
     pub fn id(&self) -> Option<CommandId> {
@@ -93,10 +94,11 @@ pub async fn recorded_jobs(
     Ok(jobs)
 }
 
-/// Returns a recorded job of an assembly, with its input and output.
+/// Returns a recorded job with its input and output; `None` if there is no such recording. `id` is the
+/// [id](RecordedJob::id) of the recording.
 ///
-/// `id` is the id of the recording, see [`RecordedJob::id`]. If `id` is `None`, the assembly must be a factory. The job
-/// then belongs to the last failed health check of the factory's applications.
+/// If `id` is `None`, `assembly` must be a factory. The function then returns the job of the last failed health check
+/// of the factory's applications.
 ///
 /// # Errors
 /// The store can't be read, or the input and output can't be decrypted.

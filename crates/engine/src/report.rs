@@ -23,13 +23,13 @@ use crate::sealing::{KnownSecrets, markers};
 use crate::values::sensitive;
 use crate::world::World;
 
-/// The call that a report answers.
+/// A call, and the further data that [`World::apply`] needs to apply the driver's report about the call.
 #[derive(Clone, Copy)]
 pub(crate) struct Answered<'a> {
     pub(crate) call: &'a Call,
     /// The key under which the private state of the call's driver is stored.
     pub(crate) family: &'a str,
-    /// The secrets that the driver has named, such as a password that a job has published.
+    /// The secret texts that the driver has registered (`Context::hide`), such as a password in a job's output.
     pub(crate) hidden: &'a [String],
     /// The time of the report.
     pub(crate) now: Timestamp,
@@ -46,7 +46,6 @@ pub(crate) struct Applied {
 }
 
 impl Applied {
-    /// Returns all log entries.
     pub(crate) fn all(self) -> Vec<LogEntry> {
         [self.log, self.results].concat()
     }
@@ -56,8 +55,8 @@ impl World {
     /// Applies a report to the instance document, and returns the entries for the activity log.
     ///
     /// The report may contain secrets: for example, passwords from sensitive properties, or passwords that the driver
-    /// has named during the call. An output or a private value that contains a secret is sealed, and a marker takes its
-    /// place. In the rest of the document and in the log, secrets are masked.
+    /// has registered during the call. An output or a private value that contains a secret is sealed, and a marker
+    /// takes its place. In the rest of the document and in the log, secrets are masked.
     pub(crate) fn apply(
         &mut self,
         answered: Answered<'_>,
@@ -112,7 +111,7 @@ impl World {
         before: &Published,
         record: &InstanceRecord,
     ) -> Option<LogEntry> {
-        /// The maximum number of listed names.
+        /// The maximum number of outputs that the warning lists by name. The warning only counts the remaining outputs.
         const NAMED: usize = 3;
         let declared = &self.element(element, Side::Desired)?.properties;
         let published = InstanceView::new(&record.document).outputs()?;
@@ -155,10 +154,12 @@ impl World {
         (record.natural, record.sealed_natural) = (None, Some(secret));
     }
 
-    /// Writes outputs into the instance document of an element. An operator has stated these outputs, because
-    /// the report with the outputs was lost. The function treats the outputs like the outputs in a report. It
-    /// seals secrets, and records the changes as outdated inputs of the elements that read the outputs. If the
-    /// action is an Install, all former outputs are dropped first, because they may no longer be true.
+    /// Writes outputs into the instance document of an element. An operator has stated these outputs, because the
+    /// report of a call was lost. `action` is the action of this call.
+    ///
+    /// The function treats the outputs like the outputs in a report. The function seals secrets, and records the
+    /// changes as outdated inputs of the elements that read the outputs. If `action` is Install, the function first
+    /// drops all former output properties, because their values may no longer be true.
     pub(crate) fn publish(
         &mut self,
         element: &ElementName,
@@ -187,8 +188,8 @@ impl World {
         note_readers(self, action, &before, batch);
     }
 
-    /// Tells whether an element belongs to an application. Only the package of an application declares pins,
-    /// which are its named values and commands.
+    /// Tells whether an element belongs to an application. The function looks for pins in the element's package. A pin
+    /// is a named value or a command, and only packages of applications declare pins.
     fn is_application(&self, element: &ElementName) -> bool {
         let package =
             self.element(element, Side::Desired).map(|element| self.package(element, Side::Desired));
@@ -202,8 +203,9 @@ impl World {
         self.instances.put(record, batch);
     }
 
-    /// Records the private state of a driver family for an element. A value with a secret is sealed, and a
-    /// [marker](SecretRef) takes its place in the state.
+    /// Records the private state that a driver has reported for an element. All drivers of one
+    /// [family](windlass_driver::Driver::family) share one private state of the element, and the new state replaces the
+    /// old one. A value with a secret is sealed, and a [marker](SecretRef) takes its place in the state.
     fn put_private(
         &mut self,
         answered: Answered<'_>,
@@ -297,18 +299,21 @@ impl World {
     }
 }
 
-/// The signals of an instance that other elements can read. A signal is a named value that an instance reports in
-/// its instance document.
+/// Selects the signals of an instance that other elements can read. A signal is a named value in the instance document,
+/// such as the output property `port`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signals {
-    /// The signals of the interface [`OUTPUTS`], which are the output properties.
+    /// Only the output properties, for an element that belongs to no application. The instance document contains the
+    /// output properties as signals of the interface [`OUTPUTS`].
     Outputs,
-    /// The signals of all interfaces. All of them can be read if the element belongs to an application.
+    /// The signals of all interfaces, for an element that belongs to an application.
     All,
 }
 
 impl Signals {
-    /// Returns the signals of a document, each under the name of its property.
+    /// Returns the selected signals of an instance document, each with the name under which other elements read the
+    /// signal. For example, the name is `port` for an output property, and `compute.ip` for the signal `ip` of the
+    /// interface `compute`.
     fn of(self, document: &mut Value) -> Vec<(String, &mut Value)> {
         let interfaces = document.get_mut("interfaces").and_then(Value::as_object_mut);
         let interfaces = interfaces.into_iter().flatten();

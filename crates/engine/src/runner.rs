@@ -25,7 +25,7 @@ pub(crate) struct Runner {
     plan: Plan,
     /// For each step, the steps that wait for it, with the kind of each wait.
     dependents: Links<(StepId, WaitKind)>,
-    /// For each step, the number of its waits that have not ended yet.
+    /// For each step, the number of other steps that must still end before the step may start.
     open: Vec<usize>,
     /// For each step, whether the step is skipped.
     doomed: Vec<bool>,
@@ -36,7 +36,6 @@ pub(crate) struct Runner {
 /// A step that will never start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Skipped {
-    /// The id of the skipped step.
     pub(crate) step: StepId,
     /// The reason, which names the failed step that the skipped step needs directly or indirectly.
     pub(crate) because: String,
@@ -78,13 +77,16 @@ impl Runner {
         self.ready.pop().map(|Reverse(step)| step)
     }
 
-    /// Returns the steps that were skipped since the last call.
+    /// Returns the skipped steps that this method has not returned before.
     pub(crate) fn take_skipped(&mut self) -> Vec<Skipped> {
         std::mem::take(&mut self.skipped)
     }
 
-    /// Records the end of a step, and releases the steps that now wait for no other step. The function uses a
-    /// list and no recursion, so that a long chain of skipped steps can't overflow the stack.
+    /// Records the end of a step. `well` tells whether the step has succeeded. If `well` is `false`, the method skips
+    /// all steps that need the step, directly or indirectly. The steps that now wait for no other step may start:
+    /// [`next`](Self::next) returns them.
+    ///
+    /// The method uses a list and no recursion, so that a long chain of skipped steps can't overflow the stack.
     pub(crate) fn ended(&mut self, step: StepId, well: bool) {
         if !well {
             self.doom_who_needs(step);
@@ -134,17 +136,16 @@ impl Runner {
     }
 }
 
-/// Returns the id of a step.
 fn id(step: Step<'_, Work, Reason>) -> StepId {
     StepId(step.number.0)
 }
 
-/// Returns the zero-based number of a step.
+/// Returns the number of a step, counted from 0. A [`StepId`] counts from 1.
 fn number(step: StepId) -> u32 {
     step.0.saturating_sub(1)
 }
 
-/// Returns the index of a step.
+/// Returns the index of a step in `Runner::open` and `Runner::doomed`.
 fn place(step: StepId) -> usize {
     number(step) as usize
 }

@@ -39,9 +39,11 @@ pub enum Timing {
     Every {
         /// The interval between two fire times, at least 1 ms.
         period: Duration,
-        /// The maximum delay of the second fire time. Later fire times follow the second one, so they have the
-        /// same delay. The delay is derived from a hash of the duty, so that duties that were added at the same
-        /// time fire at different times.
+        /// The maximum delay of a fire time. The first fire time has no delay. All later fire times of a duty have the
+        /// same delay.
+        ///
+        /// A hash of the duty determines the delay. Duties that were added at the same time usually have different
+        /// delays, so they do not always start together.
         jitter: Duration,
     },
     /// At the fire times of a cron expression. If the expression has no further fire time, the duty does not
@@ -68,10 +70,11 @@ impl Timing {
         }
     }
 
-    /// Returns the first fire time after `now`. `planned` is the previous fire time.
+    /// Returns the first fire time after `now`; `None` if a cron expression has no further fire time.
     ///
-    /// For a periodic duty, `delay` is the number of milliseconds by which the fire time is delayed. Only the
-    /// second fire time of the duty is delayed, so for all other fire times, `delay` is 0.
+    /// `planned` and `delay` have an effect only on a periodic duty. `planned` is the previous fire time of the duty.
+    /// `delay` is a number of milliseconds, which is added to the fire time. The caller passes a delay only for the
+    /// second fire time, because the later fire times are computed from the second one.
     fn next(&self, planned: Timestamp, now: Timestamp, delay: i64) -> Option<Timestamp> {
         match self {
             Self::Every { period, .. } => {
@@ -235,8 +238,8 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
         started
     }
 
-    /// Records that the run of a duty has ended. If a fire time has passed during the run, the duty is due at
-    /// once.
+    /// Records that the duty `key` no longer runs. If a fire time of the duty has passed during the run, the duty is
+    /// due at once.
     pub fn ended(&mut self, now: Timestamp, key: &K) {
         self.tell(now);
         let Some(duty) = self.duties.get_mut(key).filter(|duty| duty.is_running) else { return };

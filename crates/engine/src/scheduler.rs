@@ -11,7 +11,8 @@ use crate::host::{Dispatcher, Host, Incoming, Work};
 use crate::schedule::{Change, Schedule, Started, Timing};
 use crate::stop::Stop;
 
-/// The maximum number of queued changes, and also of started duties that are not received yet.
+/// The capacity of each of two channels. One channel carries changes from the program to the schedule. The other
+/// channel carries started duties from the schedule to the program.
 const QUEUE: usize = 64;
 
 /// A [`Schedule`] that a [`Host`] runs until a stop. If the `Scheduler` is dropped, the schedule ends, too.
@@ -62,8 +63,8 @@ impl<K: Ord + Clone + Hash + Send + 'static> Scheduler<K> {
         self.change(Change::Remove(duty)).await;
     }
 
-    /// Records that the run of a duty has ended. If a fire time has passed during the run, the duty starts
-    /// again at once.
+    /// Records that a duty no longer runs. If a fire time of the duty has passed during the run, the duty starts again
+    /// at once.
     pub async fn ended(&self, duty: K) {
         self.change(Change::Ended(duty)).await;
     }

@@ -8,7 +8,7 @@ use windlass_driver::PrivateState;
 use windlass_driver::texts;
 use windlass_secret::{Redactor, SecretRef};
 
-/// The texts of known secrets.
+/// The secrets to search for in texts and JSON values.
 pub(crate) struct KnownSecrets {
     texts: Vec<String>,
     redactor: Redactor,
@@ -38,7 +38,6 @@ impl KnownSecrets {
         self.redactor.mask_str(text) != text || self.texts.iter().any(|secret| secret == text)
     }
 
-    /// Returns the redactor of the secrets.
     pub(crate) fn redactor(&self) -> &Redactor {
         &self.redactor
     }
@@ -103,7 +102,7 @@ pub(crate) fn opened<'s>(
     (PrivateState { value, secrets }, missing)
 }
 
-/// Replaces each marker in a value by the result of `open`.
+/// Replaces each [marker](SecretRef) in a value by the secret that the marker stands for. `open` returns this secret.
 fn put_back(value: &mut Value, open: &mut dyn FnMut(SecretRef) -> Value) {
     if let Some(secret) = SecretRef::from_value(value) {
         *value = open(secret);

@@ -10,12 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use windlass_driver::Location;
 
-/// The slots of all locations with a limit. Clones share the slots, so one limit holds for all processes,
-/// health checks and searches of a program together.
+/// The slots of all locations with `max-jobs`. Clones share the slots, so one limit holds for all processes, health
+/// checks and searches of a program together.
 #[derive(Debug, Clone, Default)]
 pub struct JobSlots(Arc<Mutex<HashMap<LimitedLocation, Arc<Semaphore>>>>);
 
-/// The key of a location with a limit.
+/// A location with `max-jobs`, which limits the number of concurrent jobs. Values of this type are the keys of the map
+/// in [`JobSlots`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct LimitedLocation {
     name: String,
@@ -30,7 +31,7 @@ pub(crate) struct JobSlot {
 }
 
 impl LimitedLocation {
-    /// Returns the key of a location; `None` if the location has no limit.
+    /// Returns the key of a location in [`JobSlots`]; `None` if the location has no `max-jobs`.
     pub(crate) fn of(location: &Location) -> Option<Self> {
         location.max_jobs.map(|max_jobs| Self { name: location.name.clone(), max_jobs })
     }
@@ -49,14 +50,13 @@ impl JobSlots {
         JobSlot { location, _permit: permit }
     }
 
-    /// Waits for a free slot of a location; `None` if the location has no limit.
+    /// Waits for a free slot of a location. Returns `None` at once if the location has no `max-jobs`.
     pub(crate) async fn take_at(&self, location: &Location) -> Option<JobSlot> {
         Some(self.take(LimitedLocation::of(location)?).await)
     }
 }
 
 impl JobSlot {
-    /// Returns the location of the slot.
     pub(crate) fn location(&self) -> &LimitedLocation {
         &self.location
     }

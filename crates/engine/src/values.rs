@@ -19,7 +19,7 @@ use crate::world::World;
 /// The treatment of a call that needs an unknown value, such as an output that is not published yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unknown {
-    /// The engine does not make the call.
+    /// The engine does not make the call, and reports a failure that names the unknown value.
     Refused,
     /// The engine makes the call without the unknown value.
     LeftOut,
@@ -30,8 +30,8 @@ impl Unknown {
     /// the call takes its values.
     ///
     /// A removal or a health check takes its values from the installed version. An unknown value must not prevent such
-    /// a call, so the call omits the value. Any other call is refused if it needs an unknown value. A command is always
-    /// refused in this case.
+    /// a call, so the call omits the value. Any other call that needs an unknown value is refused. This includes
+    /// commands, which also take their values from the installed version.
     pub(crate) fn of(action: &Action, side: Side) -> Self {
         match (action, side) {
             (Action::Transition(_) | Action::Operation(_), Side::Installed) => Self::LeftOut,
@@ -40,7 +40,8 @@ impl Unknown {
     }
 }
 
-/// Returns the placement of an element.
+/// Returns the location and the resource manager that an element names in the version `side`. An empty or unknown name
+/// is `None`.
 pub(crate) fn placement(world: &World, element: &Element, side: Side) -> Placement {
     let mut resolver = Resolver::new(world.version(side), world);
     let mut value = |name: &str| {
@@ -53,8 +54,8 @@ pub(crate) fn placement(world: &World, element: &Element, side: Side) -> Placeme
     Placement { location: value(location::DEPLOYMENT_LOCATION), manager: value(location::RESOURCE_MANAGER) }
 }
 
-/// Resolves the properties of an element for a call. An output of the element that is not published yet is
-/// omitted.
+/// Resolves the properties of an element for a call. The result omits an output property that the driver of the element
+/// has not published yet. `unknown` decides whether any other unknown property is omitted or causes a failure.
 pub(crate) fn properties(
     world: &World,
     element: &Element,
@@ -145,7 +146,6 @@ pub(crate) fn offered(world: &World) -> BTreeMap<PropertyName, Resolved> {
     known.collect()
 }
 
-/// Returns the names of an element's sensitive properties.
 pub(crate) fn sensitive(element: &Element) -> BTreeSet<PropertyName> {
     let sensitive = element.properties.iter().filter(|(_, property)| property.sensitive);
     sensitive.map(|(name, _)| name.clone()).collect()

@@ -8,7 +8,6 @@ use windlass_model::record::InstanceRecord;
 use windlass_model::{ElementName, PropertyName};
 use windlass_store::{Batch, Change};
 
-/// The instances of an assembly, by element.
 #[derive(Default)]
 pub(crate) struct Instances(BTreeMap<ElementName, InstanceRecord>);
 
@@ -17,7 +16,6 @@ impl Instances {
         Self(records)
     }
 
-    /// Returns the record of an element.
     pub(crate) fn get(&self, element: &ElementName) -> Option<&InstanceRecord> {
         self.0.get(element)
     }
@@ -68,7 +66,8 @@ impl Instances {
         InstanceView::new(&self.get(element)?.document).property(property.as_str())
     }
 
-    /// Returns the reported status of an element.
+    /// Returns the status that drivers have reported for an element. If the element has no record, no flag of the
+    /// status is set.
     pub(crate) fn status(&self, element: &ElementName) -> Status {
         self.get(element).map(|instance| InstanceView::new(&instance.document).status()).unwrap_or_default()
     }

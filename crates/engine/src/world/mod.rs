@@ -4,7 +4,7 @@
 //! batch is written, the store contains the same records as the world.
 //!
 //! [`World`] itself contains the topologies and the states of elements. The types [`Pairs`], [`Instances`],
-//! [`Packages`], [`Secrets`] and [`Readers`] contain the other parts of an assembly.
+//! [`Packages`], [`Secrets`] and [`Readers`] contain the other data of an assembly.
 
 mod instances;
 mod packages;
@@ -37,7 +37,9 @@ pub(crate) use self::pairs::Pairs;
 pub(crate) use self::readers::{Reader, Readers};
 pub(crate) use self::secrets::Secrets;
 
-/// Another assembly, with its lease. The process calls operations on elements of this assembly.
+/// An assembly on whose elements the process of another assembly calls operations. For example, the process of the
+/// assembly `shop` calls the operation `AddBackend` on a load balancer of the assembly `gateway`. A `ForeignAssembly`
+/// then contains `gateway` and the lease of `gateway`.
 pub(crate) struct ForeignAssembly {
     pub(crate) lease: Lease,
     pub(crate) world: World,
@@ -46,8 +48,8 @@ pub(crate) struct ForeignAssembly {
 /// The commands of an assembly that have not ended.
 pub(crate) type Commands = BTreeMap<CommandId, CommandRecord>;
 
-/// The values of the configuration of a factory, by the ids of their pins; or the reason why the configuration
-/// can't be read.
+/// The configuration of a factory, which the calls of the factory's applications use. Each key is the id of a pin in
+/// the factory's manifest, such as `cloud.region`. A [`Failure`] gives the reason why the configuration can't be read.
 pub(crate) type Configuration = Result<BTreeMap<String, Resolved>, Failure>;
 
 /// An assembly in memory.
@@ -105,7 +107,7 @@ impl World {
     /// Returns the pairs that no longer exist after an element is removed. A pair is a relationship between two
     /// nodes.
     ///
-    /// These are the pairs of the element itself, and the pairs of each assembly that contains the element. Such
+    /// The result contains each pair whose source or target is the element, or is an assembly around the element. Such
     /// an assembly is incomplete without the element.
     pub(crate) fn pairs_lost_with(&self, element: &ElementName) -> Vec<PairKey> {
         if !self.pairs.is_tied(element) {
@@ -233,11 +235,12 @@ impl World {
         (0..pair.progress as usize).filter_map(|at| self.begins(key, at)).collect()
     }
 
-    /// Returns one of the operations that create a pair, and the operations that undo this operation.
+    /// Returns one of the operations that create a pair, and the operations that undo this operation. A pair is a
+    /// relationship between two nodes.
     ///
-    /// A pair is a relationship between two nodes. `at` is the index of the operation in the list of the
-    /// operations that create the pair. If the desired version describes the relationship, the list is taken from
-    /// the desired version, otherwise from the installed version.
+    /// Each relationship has a list of the operations that create its pairs. `at` is an index in this list. The method
+    /// uses the relationship of the desired version, or else of the installed version. The result is `None` if neither
+    /// version contains the relationship, or if the list has no entry `at`.
     pub(crate) fn begins(&self, key: &PairKey, at: usize) -> Option<Begun> {
         let described = [Side::Desired, Side::Installed].map(|side| self.version(side));
         let mut found =

@@ -14,7 +14,7 @@ use crate::panic::described;
 /// The packages of an assembly.
 #[derive(Default)]
 pub(crate) struct Packages {
-    /// The packages of the desired version.
+    /// The packages of the desired version, by the names of their descriptors.
     desired: HashMap<DescriptorName, Arc<Package>>,
     /// The packages to which the records of the assembly refer: for example, the packages that existing elements were
     /// created from, and the packages of earlier versions.
@@ -24,8 +24,8 @@ pub(crate) struct Packages {
     /// The drivers can manage instances of the old package with the new package. So these instances are *kept* when the
     /// new package replaces the old one.
     kept: BTreeSet<(PackageDigest, PackageDigest)>,
-    /// Whether existing elements are stopped and removed with the packages of the desired version. `false` means that
-    /// the package is used from which an element was created. See [`prefer_desired`](Self::prefer_desired).
+    /// Whether existing elements are stopped and removed with the packages of the desired version. If `false`, elements
+    /// are stopped and removed with the packages that they were created from. For exceptions, see [`of`](Self::of).
     prefers_desired: bool,
 }
 
@@ -93,8 +93,9 @@ impl Packages {
         self.desired.get(name).map(Arc::as_ref)
     }
 
-    /// Returns the previous package with the given digest. For example, it is a package that an existing element was
-    /// created from.
+    /// Returns the package for a digest in the records of the assembly. For example, `digest` belongs to the package
+    /// that an existing element was created from. If [`use_instead`](Self::use_instead) has replaced this package, the
+    /// method returns the replacement.
     pub(crate) fn previous(&self, digest: &PackageDigest) -> Option<&Package> {
         self.previous.get(digest).map(Arc::as_ref)
     }

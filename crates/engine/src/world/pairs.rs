@@ -1,4 +1,5 @@
-//! The pairs of relationships: their records, with the values that each pair was created with.
+//! The records of pairs. A pair is a relationship between two nodes. The record of a pair contains the values that the
+//! pair was created with.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -46,12 +47,10 @@ impl Pairs {
         pairs
     }
 
-    /// Returns the pair with a key.
     pub(crate) fn get(&self, key: &PairKey) -> Option<&PairRecord> {
         self.records.get(key)
     }
 
-    /// Returns all pairs of the assembly.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &PairRecord> {
         self.records.values()
     }
@@ -68,7 +67,6 @@ impl Pairs {
         ends().any(|end| self.tied.get(&end).is_some_and(|tied| *tied > 0))
     }
 
-    /// Stores the record of a pair.
     pub(crate) fn put(&mut self, record: PairRecord, batch: &mut Batch) {
         batch.push(Change::PutPair(Box::new(record.clone())));
         let PairKey { source, target, .. } = record.key.clone();
@@ -115,8 +113,8 @@ impl Pairs {
         self.put(record, batch);
     }
 
-    /// Drops the values that are recorded for the creation of a pair. The caller drops them if the pair no longer
-    /// exists, or was not created after all.
+    /// Drops the recorded values that a pair was created with, and the sealed secrets among these values. The method
+    /// changes the record of the pair only in memory, so the caller must then store or drop the record.
     pub(crate) fn forget_inputs(&mut self, key: &PairKey, secrets: &mut Secrets, batch: &mut Batch) {
         let given = self.records.get_mut(key).and_then(|pair| pair.given.take()).unwrap_or_default();
         for given in given.into_values() {

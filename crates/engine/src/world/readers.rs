@@ -18,8 +18,8 @@ type ByOutput = HashMap<(ElementName, PropertyName), Vec<Reader>>;
 pub(crate) struct Readers(Option<ByOutput>);
 
 impl Readers {
-    /// Returns the readers of some outputs of an element. The readers are sorted by the names of their
-    /// elements, and then by the names of their properties.
+    /// Returns the properties that read at least one of the `outputs` of `element`. Each property occurs once. The
+    /// properties are sorted by the names of their elements, and then by their own names.
     pub(crate) fn of(
         &mut self,
         desired: &Topology,

@@ -12,7 +12,6 @@ use windlass_store::{Batch, Change, Snapshot};
 pub(crate) struct Secrets(BTreeMap<SecretRef, Sensitive<String>>);
 
 impl Secrets {
-    /// Reads the secrets of a snapshot.
     pub(crate) fn of(snapshot: &Snapshot) -> Self {
         let texts = snapshot.secrets.iter().filter_map(|(secret, value)| {
             let text = String::from_utf8(value.expose().clone()).ok()?;
@@ -31,7 +30,6 @@ impl Secrets {
         self.0.get(secret).map(|value| value.expose().as_str())
     }
 
-    /// Returns the texts of all secrets.
     pub(crate) fn all_texts(&self) -> Vec<String> {
         self.0.values().map(|secret| secret.expose().clone()).collect()
     }
@@ -47,7 +45,8 @@ impl Secrets {
         self.0.extend(secrets.iter().map(|(secret, value)| (secret.clone(), value.clone())));
     }
 
-    /// Adds a secret of an assembly, and stores it.
+    /// Records a secret of an assembly, in memory and in `batch`. The store keeps the text of the secret encrypted
+    /// (*sealed*).
     pub(crate) fn seal(
         &mut self,
         secret: SecretRef,
