@@ -438,8 +438,9 @@ impl CallContext {
         }
     }
 
-    /// Records the end of a job, and stores the outcome of the job encrypted. If windlass is killed and repeats the
-    /// call later, the driver gets the stored outcome, and the job does not run again.
+    /// Records the end of a job. If the key of the store is available, the function also stores the outcome of the job
+    /// encrypted. If windlass is killed and repeats the call later, the driver gets the stored outcome, and the job
+    /// does not run again.
     ///
     /// The record of the job does not contain the output of the job yet. The function
     /// [`take_artifacts`](Self::take_artifacts) adds the output when the call has ended.
