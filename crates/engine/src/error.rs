@@ -161,18 +161,19 @@ pub enum EngineError {
         /// The program that holds the lease.
         by: Box<Holder>,
     },
-    /// No earlier version exists.
+    /// There is no version to roll back to, or no version to compare.
     #[error("{}", no_version(.name, *.process))]
     NoVersion {
         /// The name of the assembly.
         name: AssemblyName,
-        /// The process whose version was requested.
+        /// The process that the user named, such as `p12`. Neither this process nor an earlier process wrote a version
+        /// of the assembly. `None` if the user named no process.
         process: Option<ProcessId>,
     },
-    /// A cluster can't be scaled.
+    /// A component can't be scaled. For example, its number of nodes would exceed the maximum.
     #[error(transparent)]
     Scale(#[from] ScaleError),
-    /// The element can't be healed.
+    /// A part can't be healed. For example, the assembly has no part of this name.
     #[error(transparent)]
     Heal(#[from] HealError),
     /// Elements can't be placed or adopted.
@@ -212,7 +213,7 @@ pub enum EngineError {
     NoUndecidedCall {
         /// The element in [`Answer::of`](crate::Answer::of) that has no undecided call.
         part: ElementName,
-        /// The records of the assembly's undecided calls. They belong to other elements.
+        /// The records of all undecided calls of the assembly. None of these calls is on the element `part`.
         calls: Vec<CallRecord>,
     },
     /// The store contains a damaged record of an open call. windlass never writes such a record.
@@ -253,8 +254,8 @@ pub enum EngineError {
     Unnamed {
         /// The name of the assembly.
         name: AssemblyName,
-        /// The elements whose natural id is unknown. Each has the instance id that windlass gave to its launch
-        /// script.
+        /// The launched elements whose natural id is unknown, each with its instance id. windlass passed the instance
+        /// id to the launch script. If the script chose no natural id, the instance id is also the natural id.
         parts: Vec<(ElementName, InstanceId)>,
     },
     /// A pinned package is missing in the store.
@@ -493,9 +494,10 @@ pub struct Unplaced {
     pub lack: Lack,
     /// The reason why the elements can't be placed or adopted.
     pub why: String,
-    /// The place in the descriptor to which the error message points; `None` if this place is unknown. For a
-    /// missing location, runtime or driver, it is the property that chooses the location. If no such property
-    /// exists, or if the elements can't be adopted, it is the declaration of an element.
+    /// The place in the descriptor to which the error message points; `None` if this place is unknown.
+    ///
+    /// For [`Lack::Place`], the message points to the property that chooses the location of the elements. If there is
+    /// no such property, or for [`Lack::Adopt`], the message points to the declaration of one of the `elements`.
     pub origin: Option<Origin>,
 }
 
@@ -516,7 +518,8 @@ impl Unplaced {
 }
 
 fn unplaced(all: &[Unplaced]) -> String {
-    /// The maximum number of listed elements. A message gives the number of further elements.
+    /// The maximum number of elements that the message about one problem names. If there are more elements, the message
+    /// ends the list with their number, such as `2 more`.
     const NAMED: usize = 3;
     let line = |problem: &Unplaced| {
         let origin = problem.origin.as_ref().map(|origin| format!("{origin}: ")).unwrap_or_default();

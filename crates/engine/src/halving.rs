@@ -24,13 +24,16 @@ pub const MAX_ALONE: usize = 16;
 /// suspects is no longer divided into halves.
 const MAX_SUSPECT_FAILURES: usize = 32;
 
-/// The maximum number of elements in a batch of health checks. A script writes its answers about 1000 elements
-/// to stdout. These answers are far smaller than 4 MiB, which is the maximum stdout of a job. If there are more
-/// than 1000 elements, several batches run at the same time.
+/// The maximum number of elements in a batch of health checks. The engine divides a larger number of elements into
+/// several batches. A script writes one answer for each element of its batch to stdout. Even 1000 answers are far
+/// smaller than 4 MiB, which is the default maximum of a job's stdout.
 pub const LARGEST_BATCH: usize = 1000;
 
-/// Tells whether an element of a batch of health checks must be checked again: the answer about the element
-/// is not clear, and a check of the element alone may be clear.
+/// Tells whether the answer about an element of a batch is unclear. The element must then be checked again in a smaller
+/// group.
+///
+/// If the check could not run, for example without a runtime, the function returns `false`: a check in a smaller group
+/// could not run either.
 pub fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
     use FailureKind::{Capacity, Infrastructure, Lost, Refused};
     match answer {
@@ -134,15 +137,17 @@ mod tests {
 
     use super::*;
 
-    /// The groups that were checked, and the elements with a clear answer.
+    /// The result of a search: the checked groups, the elements with a good answer, and the unresolved elements.
     struct Asked {
         groups: Vec<Group>,
         well: BTreeSet<usize>,
         unresolved: BTreeSet<usize>,
     }
 
-    /// Searches the elements `0..suspects.len()` for the bad elements `bad`. The check of a group fails if the group
-    /// contains a bad element. Each failed check ends with `end`.
+    /// Runs one search for bad elements. `suspects` has one entry for each element: `true` if the last check of the
+    /// element has failed. `bad` contains the indexes of the bad elements.
+    ///
+    /// The check of a group fails if the group contains a bad element. Each failed check ends with `end`.
     fn round(bad: &BTreeSet<usize>, suspects: Vec<bool>, end: GroupEnd) -> Asked {
         let mut halving = Halving::new(suspects);
         let (mut groups, mut well) = (Vec::new(), BTreeSet::new());

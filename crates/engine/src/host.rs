@@ -81,7 +81,7 @@ pub trait Machine {
     /// The identity of a timer.
     type Timer: Clone + Ord;
 
-    /// Handles an input, and returns the outputs that follow, in order.
+    /// Handles an input at the time `now`. Returns the outputs in the order in which the host must carry them out.
     fn on(&mut self, now: Timestamp, input: Input<Self>) -> Vec<Output<Self>>;
 }
 
@@ -89,7 +89,7 @@ pub trait Machine {
 pub enum Input<M: Machine + ?Sized> {
     /// The first input of a run. The machine begins its work.
     Begin,
-    /// An event of the machine.
+    /// The result of a command, or a message from outside the host.
     Event(M::Event),
     /// The time of a timer has come. After a stop, the waiting timers are due at once. A timer that the machine starts
     /// after the stop is also due at once.
@@ -101,7 +101,7 @@ pub enum Input<M: Machine + ?Sized> {
 
 /// A request of a [`Machine`], which the [`Host`] carries out.
 pub enum Output<M: Machine + ?Sized> {
-    /// A command of the machine.
+    /// Passes a command to the [`Dispatcher`].
     Command(M::Command),
     /// Starts a timer, or changes the time of a timer that runs.
     Wake {
@@ -136,7 +136,10 @@ pub trait Dispatcher<M: Machine>: Send {
     /// comes first. The drop must not lose a message.
     fn incoming(&mut self) -> impl Future<Output = Incoming<M::Event>> + Send;
 
-    /// Waits until the effects of a further input can be recorded. The default implementation does not wait.
+    /// Waits until the dispatcher can take the commands of one more input. For example, the dispatcher waits until the
+    /// store has room for one more batch of records. The default implementation does not wait.
+    ///
+    /// The host calls this function before each input of a run, except the first.
     fn ready(&self) -> impl Future<Output = ()> + Send {
         async {}
     }
@@ -155,11 +158,12 @@ impl Host {
         Self { clock, stop }
     }
 
-    /// Runs a machine until it has finished and no work is left, or until `lost` reports the loss of a lease.
+    /// Runs a machine until the machine has finished and no work is left. The run ends earlier if `lost` resolves
+    /// because a lease was lost, or if the work of a command fails.
     ///
     /// # Errors
-    /// The error that `lost` reports, or an error of the work of a command. After such an error, the store
-    /// accepts no further batch, so the host stops at once and drops all work.
+    /// The error of `lost`, or the error of the failed work. In both cases, the store accepts no further batch. So the
+    /// host ends the run at once, and drops all work that still runs.
     pub async fn run<M: Machine>(
         &self,
         machine: &mut M,

@@ -50,10 +50,10 @@ pub(crate) struct Journal {
 /// An open call of a windlass process that ran on another host or in another project folder. The present process
 /// can't find the jobs of that process.
 pub(crate) struct RemoteCall {
-    /// The number of the last attempt that was made on the other host or in the other folder. The present process
-    /// makes the attempts with greater numbers, so it can find their jobs.
+    /// The number of the last recorded attempt. windlass assumes that this attempt was made on the other host or in the
+    /// other folder. The present process makes the attempts with greater numbers, so it can find their jobs.
     pub(crate) attempt: u32,
-    /// The other host and folder, as text for messages.
+    /// The host and the folder where the call began, as text for messages.
     pub(crate) from: String,
 }
 
@@ -74,7 +74,8 @@ pub(crate) struct Checkpoint {
     pub(crate) reply: oneshot::Sender<Result<(), Failure>>,
 }
 
-/// The [`Context`] of one call.
+/// The [`Context`] with which a driver performs or observes one call. The context runs the jobs of the driver, and
+/// records these jobs in the store.
 pub(crate) struct CallContext {
     journal: Journal,
     places: Arc<dyn Places>,
@@ -106,8 +107,9 @@ pub(crate) struct CallContext {
     /// The names of the jobs whose stdout is shown to users.
     shown: Mutex<BTreeSet<String>>,
     artifacts: Mutex<CallArtifacts>,
-    /// The input and output of the call's last job. The outer `None` means that the call belongs to no
-    /// application, so nothing is kept.
+    /// The id, the input and the outcome of the last job that has ended. The inner `None` means that no job has ended
+    /// yet. The outer `None` means that the context keeps no last job: the call belongs to no application, or the
+    /// context is for an observation.
     last_job: Option<Mutex<Option<LastJob>>>,
     /// Whether the natural id in the call's report must be [claimed](crate::claim) in the store.
     claims: bool,
@@ -116,14 +118,14 @@ pub(crate) struct CallContext {
 /// The facts about the jobs of a call or of an observation. The machine gets these facts together with the result.
 #[derive(Debug, Default)]
 pub(crate) struct CallArtifacts {
-    /// The sealed outcomes of jobs in the store. The machine deletes them from the store when the call ends.
+    /// References to the outcomes of jobs, which the store keeps encrypted. The machine deletes these outcomes from the
+    /// store when the call ends.
     pub(crate) wipe: Vec<SecretRef>,
     /// The records of ended jobs, with their output.
     pub(crate) jobs: Vec<JobRecord>,
     /// The secret texts that the driver has registered (`Context::hide`), such as a password in a job's output.
     pub(crate) hidden: Vec<String>,
-    /// Whether the call's first job was refused because of a stop. The present attempt of the call has then done
-    /// nothing.
+    /// Whether a stop has prevented the first job of the call's present attempt. This attempt has then done nothing.
     pub(crate) is_refused: bool,
     /// Whether a job of the call has started. The call may then have had effects.
     pub(crate) started: bool,
@@ -137,7 +139,8 @@ pub(crate) struct CallArtifacts {
 struct Written {
     stderr: Captured,
     stdout: Captured,
-    /// Whether the job has failed.
+    /// Whether the job has failed. The record of a failed job contains stdout even if the driver has not called
+    /// `Context::show_stdout`.
     failed: bool,
 }
 
@@ -216,8 +219,8 @@ impl CallContext {
         }
     }
 
-    /// Returns the artifacts of the call. All secrets that the call was given or has published are masked in
-    /// the output.
+    /// Takes the collected facts about the call's jobs out of the context, and returns them. In the output of the jobs,
+    /// the function masks the secret inputs of the call, and the secrets that the driver has registered.
     pub(crate) fn take_artifacts(&self) -> CallArtifacts {
         let mut artifacts = std::mem::take(&mut *locked(&self.artifacts));
         let redactor = self.redactor();
@@ -435,12 +438,15 @@ impl CallContext {
         }
     }
 
-    /// Records the end of a job, and stores the outcome of the job encrypted.
+    /// Records the end of a job. If the key of the store is available, the function also stores the outcome of the job
+    /// encrypted. If windlass is killed and repeats the call later, the driver gets the stored outcome, and the job
+    /// does not run again.
     ///
-    /// If the call is interrupted and repeated, its driver gets this outcome, and the job does not run again. The
-    /// output of the job is recorded [at the end of the call](CallArtifacts). The recorded time of the end is the
-    /// present time. If an earlier process started the job (`taken_over`), the recorded time is the time in the
-    /// outcome, which may be long ago.
+    /// The record of the job does not contain the output of the job yet. The function
+    /// [`take_artifacts`](Self::take_artifacts) adds the output when the call has ended.
+    ///
+    /// If an earlier process recorded the job (`taken_over`), the time of the end comes from `outcome`, and may be long
+    /// ago. Otherwise, the time of the end is the present time.
     fn record_end(
         &self,
         mut record: JobRecord,
@@ -473,7 +479,7 @@ impl CallContext {
         self.journal.store.commit(&self.journal.lease, batch.put_job(record))
     }
 
-    /// Records that a job was not started.
+    /// Records that a job was not started, with the reason `why`. Secrets in the reason are masked.
     async fn record_not_run(&self, mut record: JobRecord, why: &Failure) {
         record.end = Some(JobEnd {
             at: self.journal.clock.now(),
@@ -601,13 +607,14 @@ impl Context for CallContext {
     }
 }
 
-/// Converts a timestamp of the crate `executor`.
 fn millis(of: windlass_executor::Timestamp) -> Timestamp {
     Timestamp::from_millis(i64::try_from(of.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// Returns the outcome of a job that has run to its end. Returns a failure if the job was lost or cancelled, or if
-/// a part of its output is missing.
+/// Returns the outcome of a job that has run to its end, even if the job has failed.
+///
+/// # Errors
+/// The job was lost or cancelled, or a part of its stdout is missing because the disk was full.
 fn ended(outcome: Outcome, job: &Job) -> Result<Outcome, JobFailure> {
     match &outcome.end {
         End::Lost(why) => Err(lost(why.clone())),

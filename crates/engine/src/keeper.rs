@@ -1,7 +1,8 @@
-//! The tasks that run during a process: one renews its leases, and another reads stop requests.
+//! The tasks that run during a process: one task renews the leases of the process, and another task reads stop
+//! requests.
 //!
-//! A process survives single failures and late answers of the store. The process ends if a lease is lost, or if a
-//! lease could not be renewed during its whole term.
+//! If the store fails or answers late, the process continues, and the task tries again. The process ends if a lease is
+//! lost, or if a lease expires because no renewal has succeeded in time.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +20,7 @@ use crate::stop::Stop;
 /// The interval at which stop requests are read.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
-/// Renews leases until a lease is lost, or could not be renewed during a whole term. Returns the error.
+/// Renews leases until a lease is lost, or expires because no renewal has succeeded in time. Returns the error.
 pub(crate) async fn keep(store: Arc<dyn Store>, leases: Leases) -> StoreError {
     let LeaseTerms { renew_every, expire_after } = store.lease_terms();
     let mut renewed = Instant::now();
@@ -94,7 +95,8 @@ pub(crate) struct Renewal {
 }
 
 impl Renewal {
-    /// Starts to renew a lease.
+    /// Starts the task that renews `lease`. The task renews the lease until the `Renewal` is released or dropped, or
+    /// until the lease is lost.
     pub(crate) fn start(store: Arc<dyn Store>, lease: Lease) -> Self {
         let leases = Leases::new(vec![lease.clone()]);
         let dropped = CancellationToken::new();
@@ -128,7 +130,7 @@ impl Renewal {
         self.leases.lock().extend(leases);
     }
 
-    /// Returns the error if a lease was lost, or could not be renewed during its whole term.
+    /// Returns an error if a lease of the process was lost, or has expired because no renewal succeeded in time.
     pub(crate) fn failure(&self) -> Option<StoreError> {
         self.lost.borrow().clone()
     }
@@ -145,7 +147,8 @@ impl Renewal {
         }
     }
 
-    /// Awaits `work`. If a lease is lost first, drops the work and returns the error.
+    /// Awaits `work`, and returns its result. If [`lost`](Self::lost) returns an error first, the function drops
+    /// `work`, and returns this error.
     pub(crate) async fn keeping<T, E: From<StoreError>>(
         &mut self,
         work: impl Future<Output = Result<T, E>>,

@@ -133,7 +133,7 @@
 //!
 //! # Modules
 //!
-//! The modules, in the recommended reading order:
+//! The modules, in the recommended reading order. A *pair* in this table is a relationship between two nodes.
 //!
 //! | module | content |
 //! |---|---|
@@ -141,10 +141,10 @@
 //! | [`places`], `slots` | the locations of a project, and the limits of concurrent jobs at locations |
 //! | `world` | an assembly in memory: its topologies and states, and its secrets, instances, pairs and packages |
 //! | `values` | computes the values of properties, of inputs of calls, and of outputs from a world |
-//! | `applied_inputs`, `outdated_inputs` | the values that parts and pairs were created with, and their changes |
+//! | `applied_inputs`, `outdated_inputs` | the recorded inputs of each pair; the outdated inputs of parts and pairs |
 //! | `current` | the present state of an assembly, as input of the planner |
 //! | `sealing` | finds secrets in values, masks them, and replaces them by markers |
-//! | `report` | applies reports of drivers to a world, and seals the secrets in them |
+//! | `report` | applies reports of drivers to a world, and encrypts the secrets in the reports |
 //! | `package_diffs` | the files that differ between the installed and the desired package of a part |
 //! | `command_arguments`, `commands` | the sealed arguments of commands; the records of commands, with their results |
 //! | `runner` | decides which steps of a plan may start |

@@ -101,8 +101,8 @@ fn a_stop_makes_all_timers_due_and_awaits_work() {
     assert_eq!(alarms.due, [(40, 1), (40, 2), (40, 3)]);
 }
 
-/// Returns the times at which the timers of [`Alarms`] must be due, each with its timer. The timers in `first` run
-/// from the beginning. Whenever a timer is due, the last timer of `later` starts.
+/// Returns the times at which the timers of [`Alarms`] must be due, each with its timer. The timers `first` start at
+/// the time 0. Whenever a timer is due, the function removes the last timer from `later`, and starts this timer.
 fn expected(first: &[(u8, i64)], mut later: Vec<(u8, i64)>) -> Vec<(i64, u8)> {
     let mut running: BTreeMap<u8, i64> = first.iter().copied().collect();
     let mut due = Vec::new();

@@ -32,8 +32,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Performs a call when its record is durable. The function ends the call instead if a stop was requested in
-    /// the meantime, or if an [obstacle](Self::obstacle_of) prevents the call.
+    /// Performs a call whose record has just become durable. If a stop was requested in the meantime, or if an
+    /// [obstacle](Self::obstacle_of) prevents the call, the function ends the call instead.
     pub(super) fn may_perform(&mut self, id: &CallId) {
         let Some(CallRun { record, .. }) = self.calls.get(id) else { return };
         match self.obstacle_of(record) {
@@ -122,9 +122,11 @@ impl ProcessMachine {
             && matches!(action, Some(Action::Transition(Transition::Uninstall | Transition::Delete)))
     }
 
-    /// Tells whether a call is a command of an application. Such a command succeeds even if it destroys the
-    /// instance of the application. If the function returns `true`, it also changes the call's `then`: the element
-    /// becomes Absent when the call succeeds.
+    /// Tells whether a call is a command of an application. Such a command may destroy the application: the call
+    /// succeeds even if the instance no longer exists afterwards.
+    ///
+    /// If the result is `true`, the function also changes `then` in the record of the call: the element becomes Absent
+    /// when the call succeeds.
     fn may_destroy(&mut self, id: &CallId) -> bool {
         let Some(run) = self.calls.get_mut(id) else { return false };
         let may = matches!(run.record.action, Action::Command(_)) && run.call.package.pins().is_some();
@@ -134,14 +136,15 @@ impl ProcessMachine {
         may
     }
 
-    /// Tells whether a call creates an instance, or executes a creating operation of a relationship.
+    /// Tells whether a call creates an instance, or is one of the operations that create a pair.
     fn makes(&self, id: &CallId) -> bool {
         let Some(CallRun { record, .. }) = self.calls.get(id) else { return false };
         matches!(record.action, Action::Transition(Transition::Create | Transition::Install))
             || self.creates_pair(record)
     }
 
-    /// Tells whether a call executes a creating operation of a relationship.
+    /// Tells whether a call is one of the operations that create a pair. A removal of a pair has the change
+    /// `PairProgress`, too. So the function also requires that the pair is not created yet.
     fn creates_pair(&self, record: &CallRecord) -> bool {
         let Some(pair) = &record.pair else { return false };
         let is_created = self.world.pairs.get(pair).is_some_and(|known| known.created);
@@ -453,7 +456,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Calls [`fall`](Self::fall) for a call that may have had effects before it failed.
+    /// Records a cancelled call in the same way as a failed call that may have had effects (see [`fall`](Self::fall)).
     fn cut(&mut self, record: &CallRecord, failure: &Failure) {
         let CallRecord { element, action, pair, then, process, .. } = record;
         let (pair, then, process) = (pair.as_ref(), *then, *process);

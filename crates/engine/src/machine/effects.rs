@@ -11,7 +11,7 @@ use windlass_store::Change;
 use super::ProcessMachine;
 use crate::outdated_inputs::record_inputs;
 
-/// A call that has failed.
+/// The argument of [`ProcessMachine::fall`]: a call that has failed or could not be prepared.
 #[derive(Clone, Copy)]
 pub(super) struct Failed<'a> {
     pub(super) element: &'a ElementName,
@@ -58,7 +58,13 @@ impl ProcessMachine {
         }
     }
 
-    /// Changes the records of the element and the pair of a failed call. For example, the element becomes Failed.
+    /// Records the consequences of a failed call:
+    ///
+    /// - Transition: the failure is recorded at the element. The state of the element may change, for example to
+    ///   Failed.
+    /// - Operation of a relationship: the failure is recorded at the element. If the operation may have had effects,
+    ///   the pair is recorded as [in doubt](PairRecord::in_doubt).
+    /// - Command: nothing is recorded.
     pub(super) fn fall(&mut self, failed: Failed<'_>) {
         let Failed { element, action, pair, then, failure, process, acted } = failed;
         if let Some(pair) = pair {
@@ -230,7 +236,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Records that an element has the values of the desired version.
+    /// Records that `process` has reconfigured an element. The element now has the values of the desired version of the
+    /// assembly.
     pub(super) fn note_values(&mut self, element: &ElementName, process: ProcessId) {
         self.update_element(element, |record| {
             record.values_in_doubt = false;
@@ -346,7 +353,8 @@ impl ProcessMachine {
         });
     }
 
-    /// Records that one more operation of a pair has succeeded.
+    /// Records that an operation of a pair has succeeded. `done` counts the operations of the present creation or
+    /// removal that have succeeded, including this operation.
     fn go_on_with_pair(&mut self, key: &PairKey, done: u32) {
         let begun = self.begun_with(key, done);
         self.update_pair(key, |record| {
@@ -355,7 +363,11 @@ impl ProcessMachine {
         });
     }
 
-    /// Records that a call to undo the last operation of a half-created pair has succeeded.
+    /// Records that an undo call for a half-created pair has succeeded. An undo call undoes the last called operation
+    /// of the pair, completely or in part.
+    ///
+    /// If this operation is now undone completely, the function removes the operation from the record. If no called
+    /// operation is left, the function records that the pair does not exist.
     fn undo_pair(&mut self, key: &PairKey) {
         let mut begun = self.world.begun(key);
         while begun.pop_if(|last| last.undo.is_empty()).is_some() {}

@@ -14,7 +14,7 @@ use windlass_model::{ElementName, Topology};
 pub(super) struct FailedParts(HashMap<ElementName, BTreeSet<ElementName>>);
 
 impl FailedParts {
-    /// Adds a failed element.
+    /// Adds a failed element under its own name, and under the names of all groups and assemblies around it.
     pub(super) fn insert(&mut self, part: &ElementName, topology: &Topology) {
         for end in ends(part, topology) {
             self.0.entry(end).or_default().insert(part.clone());
@@ -36,7 +36,8 @@ impl FailedParts {
         }
     }
 
-    /// Returns the first failed element among the elements `one` and `other`, and the elements inside them.
+    /// Returns a failed element among `one`, `other` and all elements inside these two. If several elements have
+    /// failed, the function returns the first in the order of their names.
     pub(super) fn first_at(&self, one: &ElementName, other: &ElementName) -> Option<&ElementName> {
         [one, other].into_iter().filter_map(|end| self.0.get(end)?.first()).min()
     }

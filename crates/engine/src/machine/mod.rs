@@ -54,17 +54,18 @@ use crate::world::World;
 pub(crate) enum Event {
     /// A batch of records is durable.
     Durable(Vec<Ack>),
-    /// A driver has answered a call.
+    /// A driver has answered a call, with a report or with a failure.
     Performed { call: CallId, result: Result<Report, Failure>, artifacts: CallArtifacts },
-    /// A driver has observed an instance.
+    /// A driver has answered [`Command::Observe`], with an observation or with a failure.
     Observed { call: CallId, result: Result<Observed, Failure>, artifacts: CallArtifacts },
     /// An operator has decided about calls whose outcome the engine can't find out.
     Assume {
-        /// The undecided calls.
+        /// The calls to which the answer of the operator applies. Before this event, these calls are undecided.
         calls: Vec<CallRecord>,
-        /// The assumption of the operator: for example, that all these calls were done.
+        /// The answer of the operator: all actions of `calls` were done, were not done, or failed.
         answer: Assumption,
-        /// The outputs that the operator states for the element of the call.
+        /// The outputs that the operator states for the element of the only call in `calls`. There are no such outputs
+        /// if `calls` contains several calls.
         published: PublishedOutputs,
         /// The natural id that the operator states, and the element that gets this id; `None` if the operator states no
         /// id.
@@ -76,7 +77,7 @@ pub(crate) enum Event {
     Slot(JobSlot),
 }
 
-/// A timer of the machine.
+/// The identity of a timer. At most one timer runs for each call, and for each pause.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
     /// The next observation or the next attempt of a call.
@@ -94,7 +95,7 @@ pub(crate) enum Command {
     /// `failed_endpoint` is set if the call creates a relationship, and the source or the target of this relationship
     /// has failed. Then the call starts no new job. If the job of the call exists already, the call waits for it.
     Perform { call: Box<Call>, driver: Arc<dyn Driver>, failed_endpoint: Option<Failure> },
-    /// Observes an instance.
+    /// Asks a driver whether an instance has reached the state that the call requests.
     Observe { call: Box<Call>, driver: Arc<dyn Driver> },
     /// Requests a slot of a location. [`Event::Slot`] delivers the slot, unless a stop is requested first.
     TakeSlot(LimitedLocation),
@@ -108,7 +109,8 @@ pub(crate) enum Command {
 pub(crate) enum Ack {
     /// The record of the call is durable, so the call may be performed.
     MayPerform(CallId),
-    /// The step has ended, so the steps that wait for it may start. `well` tells whether the step has succeeded.
+    /// The record of the step's end is durable. `well` tells whether the step has succeeded. If so, the steps that wait
+    /// for the step may start. If not, the steps that need its success are skipped, and other waiting steps may start.
     StepEnded { key: StepKey, well: bool },
     /// An intermediate report is durable, so the driver that made the report may continue. The number is the field
     /// `reply` of [`Event::Checkpoint`].
@@ -122,7 +124,8 @@ pub(crate) enum Ack {
 pub(crate) struct Pace {
     /// The maximum number of concurrent calls.
     pub(crate) parallelism: usize,
-    /// The time before the first observation of a converging instance.
+    /// The time between the report of a driver and the first observation, if the instance is still changing
+    /// (*converging*). The times before further observations are multiples of this time.
     pub(crate) poll: Duration,
 }
 
@@ -171,7 +174,7 @@ pub(crate) struct Tools {
 
 pub(crate) struct ProcessMachine {
     store: StoreId,
-    /// The time before the first observation of a converging instance.
+    /// The time from [`Pace::poll`].
     poll: Duration,
     preparer: Preparer,
     pub(crate) world: World,
@@ -223,7 +226,7 @@ impl Outbox {
 struct StepRun {
     title: String,
     queue: VecDeque<Planned>,
-    /// The pairs that are omitted because their source has not reached the required state.
+    /// The pairs that the step does not create. The source of each of these pairs has not reached the required state.
     left: Vec<PairKey>,
     ordinal: u32,
     started: Timestamp,
@@ -273,7 +276,7 @@ impl Machine for ProcessMachine {
 }
 
 impl ProcessMachine {
-    /// Creates the machine of a process.
+    /// Creates the machine that executes the plan of a process. The [host](crate::host) then runs the machine.
     pub(crate) fn run(
         tools: Tools,
         world: World,
@@ -524,7 +527,7 @@ impl ProcessMachine {
         }
     }
 
-    /// Returns the present record of the process.
+    /// Returns the present record of the process; `None` if the machine only finishes open calls of earlier processes.
     pub(crate) fn process(&self) -> Option<&ProcessRecord> {
         self.process.as_ref()
     }
@@ -555,7 +558,7 @@ mod tests {
 
     use super::*;
 
-    /// A project without locations.
+    /// [`Places`] without any location.
     struct Nowhere;
 
     #[async_trait::async_trait]

@@ -41,7 +41,8 @@ pub(super) struct CallSeed {
 }
 
 impl CallSeed {
-    /// Creates the seed for a call of an earlier process.
+    /// Creates a seed from the record of a call that an earlier process began. The same call is prepared again from
+    /// this seed.
     pub(super) fn again(record: &CallRecord) -> Self {
         Self {
             id: record.id.clone(),
@@ -77,7 +78,8 @@ pub(crate) struct ReadyLook {
     pub(crate) batch: Option<String>,
 }
 
-/// A call that is never performed, with its driver.
+/// A prepared call that no driver performs, and the driver that the package chooses for this call. For example, the
+/// engine needs such a call to apply the data of an instance that a search has found.
 pub(crate) type Unasked = (Box<Call>, Arc<dyn Driver>);
 
 /// Prepares calls from the records of an assembly.
@@ -93,7 +95,8 @@ impl Preparer {
         Self { drivers, places, locations: HashMap::new() }
     }
 
-    /// Prepares a call; `None` if no driver must be called for its action.
+    /// Prepares a call. Returns `None` if the action needs no driver: the package does not declare the action, or the
+    /// driver has nothing to do for the action.
     pub(super) fn prepare(&mut self, world: &World, seed: CallSeed) -> Result<Option<CallRun>, Failure> {
         let home = world.home(&seed.element);
         // A call on an element of another assembly uses the installed version of that assembly.
@@ -205,8 +208,7 @@ impl Preparer {
             .collect()
     }
 
-    /// Prepares a call that is never performed. The engine uses it to apply a report that no call has
-    /// requested.
+    /// Prepares a call that no driver performs (see [`Unasked`]).
     pub(crate) fn unasked(
         &mut self,
         world: &World,
@@ -256,9 +258,8 @@ impl Preparer {
         Ok(location)
     }
 
-    /// Returns the driver that performs an action at a location. The package chooses this driver.
-    ///
-    /// The result also contains the binding, which is the entry of the package that names the driver.
+    /// Returns the driver that performs an action at a location, and the binding of this driver. A *binding* is an
+    /// entry of the package that names a driver, and the infrastructure types for which the package uses the driver.
     fn choose(
         &self,
         package: &Package,

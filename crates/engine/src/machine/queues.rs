@@ -19,10 +19,10 @@ use windlass_model::{ElementName, ProcessId, StepId};
 
 use crate::slots::LimitedLocation;
 
-/// The key of a step.
+/// The key of a step. The number of a step is unique only within its process.
 pub(crate) type StepKey = (ProcessId, StepId);
 
-/// The running calls and the parked steps.
+/// The running calls, and the *parked* steps. A parked step waits until its element or its location is free.
 pub(super) struct Queues {
     /// The maximum number of concurrent calls.
     slots: usize,

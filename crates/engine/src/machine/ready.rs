@@ -9,8 +9,11 @@ use windlass_model::{Modifier, Side, State};
 use super::{Planned, PlannedAction, ProcessMachine};
 
 impl ProcessMachine {
-    /// Removes the calls for pairs whose source is not ready. Returns the other calls, and the removed pairs. A source
-    /// is ready if it has reached the state that the relationship requires.
+    /// Divides the planned calls of a step that creates pairs. Returns the calls for pairs whose source is ready, and
+    /// the pairs whose source is not ready. A source is ready if the source has reached the state that the relationship
+    /// requires.
+    ///
+    /// For any other step, the function returns all planned calls.
     pub(super) fn with_who_is_ready(
         &self,
         work: &Work,

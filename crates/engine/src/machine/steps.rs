@@ -60,7 +60,8 @@ impl ProcessMachine {
         self.out.wake(Timer::Pause(step), until);
     }
 
-    /// Ends a pause, unless it has ended already.
+    /// Ends the pause `step`, unless this pause has already ended. A pause is a step that waits between two batches of
+    /// nodes.
     pub(super) fn end_pause(&mut self, step: StepKey, end: StepEnd) {
         if self.pauses.remove(&step) {
             self.end_step(step, end);
@@ -170,14 +171,17 @@ impl ProcessMachine {
 
     /// Lists the calls that complete or remove a half-created pair.
     ///
-    /// A pair is a relationship between two nodes. It is half-created if operations that create it were called,
-    /// but not all of them have succeeded. The last called operation is *in doubt* if it did not succeed and may
-    /// have had effects.
+    /// A pair is a relationship between two nodes. A pair is half-created if operations that create the pair were
+    /// called, but not all of them have succeeded. The last called operation is *in doubt* if this operation did not
+    /// succeed and may have had effects.
     ///
-    /// - Create: undo the operation in doubt, and call the remaining operations. If the operations of the
-    ///   relationship have changed, undo all operations that were called, and call all operations.
-    /// - Cease: undo all operations that were called, the last operation first.
-    /// - Undo: undo only the operation in doubt.
+    /// The `direction` of the step determines the calls:
+    ///
+    /// - [`Direction::Create`]: the calls undo the operation in doubt, and then execute the remaining operations. If
+    ///   the operations of the relationship have changed, the calls undo all called operations, and then execute all
+    ///   operations.
+    /// - [`Direction::Cease`]: the calls undo all called operations, the last called operation first.
+    /// - [`Direction::Undo`]: the calls undo only the operation in doubt.
     fn planned_rest(
         &self,
         key: &PairKey,
@@ -353,7 +357,8 @@ impl ProcessMachine {
         self.out.acks.push(Ack::MayPerform(id));
     }
 
-    /// Records the inputs of a pair when the first of the operations that create the pair is called.
+    /// Records the inputs of a pair if the call `run` is the first of the operations that create the pair. If an
+    /// earlier call has already begun the creation, the function records the inputs only if no inputs are recorded yet.
     fn note_given_to(&mut self, run: &CallRun) {
         let Some(pair) = &run.record.pair else { return };
         let known = self.world.pairs.get(pair);
@@ -364,11 +369,10 @@ impl ProcessMachine {
         }
     }
 
-    /// Records the values for the operations that create a pair, if the pair already exists and these operations
-    /// are not called.
+    /// Records the inputs of a pair that exists already, for example in an adopted assembly. The operations that create
+    /// the pair are not called, so the function records the values that these operations would get now.
     ///
-    /// A pair is a relationship between two nodes. If the present values are known, the function records them.
-    /// Otherwise, it records nothing.
+    /// If one of these values is unknown, the function records nothing.
     fn note_given_before(&mut self, pair: &PairKey) {
         let found = self.world.topology().relationship(&pair.assembly, pair.relationship.as_str());
         if found.is_none_or(|found| found.create.is_empty()) {
