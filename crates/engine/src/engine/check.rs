@@ -225,8 +225,7 @@ impl<'a> Writer<'a> {
 
     /// Adds messages of health checks to the activity logs of the factories. `lines` contains these messages: warnings
     /// and errors that the scripts of successful checks have written to stderr. `owners` contains the factory of each
-    /// application. If the lease of a factory can't be taken, the messages for
-    /// this factory are dropped.
+    /// application. If the lease of a factory can't be taken, the messages for this factory are dropped.
     async fn log_lines(
         &self,
         lines: Vec<Line>,
