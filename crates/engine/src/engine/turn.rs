@@ -5,8 +5,8 @@
 //! daemon gets the turn. A periodic duty has no fire times, and one daemon gets the turn about once in each period.
 //!
 //! A daemon holds the lease of the factory during a turn, so two duties of a factory never run at the same time. At the
-//! beginning of the turn, the daemon records the turn with its fire time. Another daemon that gets the lease later reads
-//! this record, and does not execute the duty again for the same fire time.
+//! beginning of the turn, the daemon records the turn with its fire time. Another daemon that gets the lease later
+//! reads this record, and does not execute the duty again for the same fire time.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
