@@ -58,8 +58,8 @@ pub(crate) fn give(
     pairs.put_inputs(key, given, now, batch);
 }
 
-/// Converts the values of a pair to the form in which its record contains them. Each sensitive value is sealed in
-/// the store, and the record contains only its reference.
+/// Converts the values of a pair to the form that the record of the pair contains. Each sensitive value is sealed in
+/// the store. In place of the value, the record contains a reference to the sealed value.
 fn sealed(
     secrets: &mut Secrets,
     own: &AssemblyName,

@@ -7,7 +7,7 @@ use windlass_driver::{Observation, Settled};
 use windlass_model::instance::Status;
 use windlass_model::record::{Failure, FailureKind};
 
-/// The outcome of a call whose report has been applied.
+/// The outcome of a call, after the report of the driver has been applied to the records.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallOutcome {
     /// The instance has reached the requested state.
@@ -29,7 +29,8 @@ pub struct CallFacts<'a> {
     pub before: &'a Status,
     /// The status of the instance as changed by the report.
     pub after: &'a Status,
-    /// Whether the report says that the instance has settled.
+    /// The driver's statement: the instance has reached the requested state, is still changing, or no longer exists.
+    /// For the report of an observation, the caller passes [`Settled::Yes`].
     pub settled: Settled,
     /// The observation that the report comes from; `None` if the report is the answer to a call.
     pub seen: Option<&'a Observation>,

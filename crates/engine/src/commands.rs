@@ -28,7 +28,7 @@ pub const KEPT_COMMANDS: usize = 20;
 /// The maximum number of records of commands that are read at once.
 const PAGE: usize = 1000;
 
-/// The version of the format of the records.
+/// The version of the format in which the store keeps a [`CommandRecord`].
 const VERSION: u32 = 1;
 
 /// Reads the record of a command of an assembly. The command may have ended.
@@ -74,9 +74,10 @@ pub(crate) async fn drop_oldest(
     Ok(())
 }
 
-/// Records the beginning of a command. A health check may report results of the command after the command's call has
-/// ended. `late` is the maximum time from the beginning of the command to such a result. If `late` is `None`, health
-/// checks report no results of the command.
+/// Records the beginning of a command.
+///
+/// `late` is the length of the period in which a health check may report results of the command. The period begins with
+/// the command. `None` means that only the call of the command can report results.
 pub(crate) fn begin(world: &mut World, call: &CallRecord, late: Option<Duration>, batch: &mut Batch) {
     let Action::Command(command) = &call.action else { return };
     let millis = |late: Duration| i64::try_from(late.as_millis()).unwrap_or(i64::MAX);
@@ -119,8 +120,8 @@ pub(crate) fn call_ended(
     put(world, record, batch);
 }
 
-/// Ends those commands of an element whose deadline for results has passed. Returns an entry for the activity
-/// log about each of them.
+/// Ends the commands of `element` that have waited too long for a final result. The call of such a command has
+/// succeeded, and the deadline for results has passed. Returns one entry for the activity log for each ended command.
 pub(crate) fn expire(
     world: &mut World,
     element: &ElementName,
@@ -217,7 +218,6 @@ fn put(world: &mut World, record: CommandRecord, batch: &mut Batch) {
     }
 }
 
-/// Returns the key of the record of a command.
 pub(crate) fn key(assembly: &AssemblyName, id: &CommandId) -> DocumentKey {
     let name = id.as_str().parse().expect("the id of a command is a name of a document");
     DocumentKey { scope: scope(assembly), kind: kind(), name }

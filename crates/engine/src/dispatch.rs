@@ -94,8 +94,8 @@ pub(crate) struct JournalParts {
     pub(crate) patience: Duration,
 }
 
-/// Waits until the record of a job is durable. Then, if the entry names a job to remove, removes this job from its
-/// runtime.
+/// Waits until the record of a job is durable. If `entry.remove` contains the job, the function then removes the job
+/// from its runtime.
 async fn settle(entry: Entry) -> Result<(), StoreError> {
     entry.ticket.await?;
     let Some((runtime, job)) = entry.remove else { return Ok(()) };
@@ -106,7 +106,6 @@ async fn settle(entry: Entry) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The dispatcher of one machine.
 struct CallDispatcher<'a> {
     env: &'a ProcessEnv,
     journal: Journal,

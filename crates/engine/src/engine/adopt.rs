@@ -85,8 +85,11 @@ pub struct FoundRecorder<'e> {
 }
 
 impl<'e> FoundRecorder<'e> {
-    /// Creates a recorder for the instances that one discovery finds. The recorder caches records of the store, so each
-    /// discovery needs a new recorder.
+    /// Creates a recorder for the instances that one discovery finds. `holder` becomes the holder of the leases that
+    /// the recorder takes.
+    ///
+    /// The recorder caches records of the store. A later discovery needs a new recorder, because the cached records may
+    /// be out of date by then.
     pub fn new(engine: &'e Engine, holder: &'e Holder) -> Self {
         let (shared, stored, reserved) = (SharedRecords::default(), Mutex::default(), Mutex::default());
         Self { engine, holder, shared, stored, reserved }

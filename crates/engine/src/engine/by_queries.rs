@@ -1,4 +1,5 @@
-//! The adoption of existing instances by the `queries` of their resources.
+//! Adopts existing instances of resources that declare `queries`. This section of a descriptor names a driver. The
+//! driver searches for existing instances, and the engine adopts the instance that the driver finds.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +17,8 @@ use windlass_model::record::{Effect, Failure, FailureKind};
 /// The maximum duration of a search.
 pub(super) const LONGEST: Duration = Duration::from_secs(600);
 
-/// A driver that adopts an instance which a search finds. The engine uses it for resources that declare
-/// `queries`, but not the transition Adopt.
+/// A driver for the transition Adopt of resources that declare `queries`, but not this transition. To adopt an
+/// instance, `ByQueries` lets the inner driver search for the instance.
 pub(crate) struct ByQueries(pub(crate) Arc<dyn Driver>);
 
 #[async_trait]

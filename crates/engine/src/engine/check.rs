@@ -97,7 +97,7 @@ pub async fn check_under(
 struct Writer<'a> {
     engine: &'a Engine,
     holder: &'a Holder,
-    /// The lease of the factory, if the caller holds it.
+    /// The lease of the factory that owns the checked applications; `None` if the caller does not hold this lease.
     held: Option<&'a Lease>,
 }
 
@@ -152,8 +152,11 @@ impl<'a> Writer<'a> {
         Ok(ends.into_iter().map(|(name, end)| Checked { name, end }).collect())
     }
 
-    /// Takes the lease of an assembly, and updates the records of the assembly with the answers. Returns the result
-    /// of the last answer.
+    /// Takes the lease of the assembly `name`, and updates the records of the assembly. `answers` are the answers to
+    /// the health checks of the assembly's elements. Returns the name, and the result of the last of these health
+    /// checks.
+    ///
+    /// If the lease can't be taken, the result is [`CheckEnd::Dropped`].
     async fn write(
         &self,
         before: &Revision,
@@ -220,8 +223,9 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Adds the lines that successful checks have written to stderr to the logs of the factories. `lines` contains only
-    /// warnings and errors.
+    /// Adds messages of health checks to the activity logs of the factories. `lines` contains these messages: warnings
+    /// and errors that the scripts of successful checks have written to stderr. `owners` contains the factory of each
+    /// application. If the lease of a factory can't be taken, the messages for this factory are dropped.
     async fn log_lines(
         &self,
         lines: Vec<Line>,
@@ -324,9 +328,10 @@ pub(super) fn without_news(
 /// The records in the store may have changed since the beginning of the check:
 ///
 /// - If the assembly was removed, or if a process or a call of the assembly is open, nothing is recorded.
-/// - After any other change, only a failed check is recorded. An observation is out of date, and is not recorded.
+/// - After any other change, a failed check is still recorded. An observation is out of date, and is not recorded.
 ///
-/// For an observation that is not recorded, the result is [`CheckEnd::Dropped`].
+/// If the answer is not recorded, the result is [`CheckEnd::Dropped`] for an observation, and [`CheckEnd::Failed`] for
+/// a failed check.
 pub(super) async fn applied(
     engine: &Engine,
     lease: &Lease,

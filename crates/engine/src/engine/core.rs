@@ -31,10 +31,14 @@ pub struct Options {
     /// The time that running jobs may continue after another program has requested a stop. After this time, the
     /// engine cancels the jobs. For the lease of another assembly, the engine waits at most the same time.
     pub patience: Duration,
-    /// Whether an intent is executed even if it removes or replaces an assembly, or elements of it, while other
-    /// assemblies reference the assembly. With this option, the engine also executes an `up` under the old name of a
-    /// renamed or exported assembly. With this option, the engine also [forgets](Upkeep::forget) an assembly whose
-    /// last process was interrupted.
+    /// Whether the engine permits dangerous actions, which it otherwise refuses:
+    ///
+    /// - An intent removes or replaces elements of an assembly, although other assemblies reference this assembly.
+    /// - A referenced assembly is [forgotten](Upkeep::forget) or [exported](Upkeep::hand_over).
+    /// - An intent changes an assembly on whose elements another assembly has an open call. A process of the other
+    ///   assembly was interrupted during this call.
+    /// - An `up` uses the old name of a renamed or exported assembly.
+    /// - An assembly is forgotten, although its last process was interrupted.
     pub force: bool,
 }
 

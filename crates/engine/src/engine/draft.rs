@@ -45,10 +45,12 @@ pub(super) struct PreviousState {
     /// The packages that existing elements were created from, and the packages of the recorded versions of the
     /// assembly.
     pub(super) packages: HashMap<PackageDigest, Arc<Package>>,
-    /// The intent of the last process, if that process has not completed. If the same scaling or rollback is
-    /// requested again, it resumes that process.
+    /// The intent of the last process, if that process has not completed. A repeated `ScaleOut` continues an incomplete
+    /// `ScaleOut`, and adds no further nodes. `None` if the requested intent never continues an earlier process; see
+    /// [`Intent::resumes_itself`].
     pub(super) unfinished: Option<Intent>,
-    /// The limits that a retry takes over from the last process of the whole assembly; empty for other intents.
+    /// The limits of the last process, if the intent is a retry: the retry has the same limits. Processes that heal a
+    /// part or call a command do not count. For other intents, the limits are empty.
     pub(super) limits: Limits,
     /// The groups that were in a pause between batches of nodes when the last process was interrupted, each
     /// with the end of its pause.
@@ -65,7 +67,7 @@ pub(super) struct Limits {
     pub(super) except: BTreeSet<ElementName>,
     /// The number of nodes of each group that may be down at once; `None` if the operator gave no number.
     pub(super) max_unavailable: Option<MaxUnavailable>,
-    /// The number of nodes that each group has in addition while its nodes change; `None` if the operator gave no
+    /// The number of additional nodes that each group gets while its nodes change; `None` if the operator gave no
     /// number.
     pub(super) max_surge: Option<MaxSurge>,
 }
@@ -96,7 +98,7 @@ pub(super) struct Draft {
     pub(super) seen: Option<Vec<Seen>>,
     /// The changes of the records that follow from the health checks in `seen`.
     pub(super) found: Found,
-    /// Parts of the assembly's earlier record; `None` for a new assembly.
+    /// Values from the record of the assembly before the planned changes; `None` for a new assembly.
     pub(super) before: Option<Before>,
     /// The user's permission to remove or replace parts that are recorded as healthy.
     pub(super) consent: Consent,
@@ -105,8 +107,8 @@ pub(super) struct Draft {
     surplus: BTreeSet<ElementName>,
 }
 
-/// Parts of the record that an assembly had before the draft. The engine compares them with the draft, for example to
-/// find new references.
+/// Values from the record of an assembly before the planned changes. The engine compares these values with the draft.
+/// For example, the comparison finds new references.
 pub(super) struct Before {
     pub(super) goal: State,
     pub(super) descriptor: DescriptorName,
@@ -297,7 +299,7 @@ impl Draft {
     }
 }
 
-/// Plans the path from the records of a world to its desired assembly.
+/// Makes the plan that changes an assembly from its recorded state to its desired state. `world` contains both states.
 fn planned(world: &World, options: &Options) -> Result<Planned, EngineError> {
     let desired = Some(world.topology()).filter(|_| world.assembly.goal != State::Absent);
     let situation = Situation {
@@ -611,13 +613,14 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Returns the process whose version of the assembly describes an element. The result is the later of two processes:
+/// Returns the process that determines which version of the assembly describes an element. The newest version that this
+/// process or an earlier process has written describes the element. `made` belongs to the element.
+///
+/// The result is the later of two processes:
 ///
 /// - The process that last gave values to the element.
-/// - The process of the newest version that all elements have [reached](AssemblyRecord::reached).
-///
-/// All elements reach a version when its process completes, even the elements that the process did not change. If the
-/// returned process has written no version itself, the newest version of an earlier process describes the element.
+/// - The process in [`AssemblyRecord::reached`]. All elements have reached the version of this process, even the
+///   elements that the process did not change.
 pub(super) fn of_version(made: &Made, record: &AssemblyRecord) -> ProcessId {
     made.configured_by.max(record.reached.unwrap_or(ProcessId(0)))
 }

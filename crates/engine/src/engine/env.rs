@@ -99,9 +99,11 @@ impl EngineEnv {
     }
 }
 
-/// Returns the place of the property that chooses the location of an element: `deploymentLocation` or
-/// `resourceManager`. The element or its assembly may declare this property. If the property is not declared,
-/// returns the place where the element is declared.
+/// Returns the origin of the declaration that chooses the location of an element. An *origin* is a file, a line and a
+/// column.
+///
+/// The declaration is the property `deploymentLocation` or `resourceManager` of the element, or else of the assembly.
+/// If neither of them declares such a property, the function returns the origin of the element itself.
 fn placed_at(world: &World, element: &Element) -> Option<Origin> {
     let said = |of: &Element| {
         let names = [location::DEPLOYMENT_LOCATION, location::RESOURCE_MANAGER];
@@ -110,7 +112,6 @@ fn placed_at(world: &World, element: &Element) -> Option<Origin> {
     said(element).or_else(|| world.topology().root().and_then(said)).or_else(|| element.origin.clone())
 }
 
-/// Returns the resources of a topology.
 pub(super) fn resources(topology: &Topology) -> impl Iterator<Item = &Element> {
     topology.elements().iter().filter(|element| element.kind == ElementKind::Resource)
 }

@@ -12,10 +12,11 @@ use super::upkeep::{Upkeep, give_back, unknown};
 use crate::error::EngineError;
 use crate::sealing::markers;
 
-/// The records that were removed, or that would be removed.
+/// The result of [`Upkeep::forget`] and [`Upkeep::forgettable`]: the records that `forget` has removed, or would
+/// remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForgottenRecords {
-    /// The resources that are recorded as existing, by name.
+    /// The resources that exist or may exist, according to their records. The list is sorted by name.
     pub parts: Vec<ForgottenPart>,
     /// The number of relationships between two nodes (pairs) that are recorded as completely created.
     pub pairs: usize,

@@ -100,7 +100,7 @@ pub(super) fn note(world: &mut World, seen: &[Seen], now: Timestamp) -> Found {
 }
 
 impl Found {
-    /// Changes the state of an element.
+    /// Records the new state of an element and the `failure` that explains it, in `world` and in the batch.
     fn change(
         &mut self,
         world: &mut World,
@@ -123,13 +123,15 @@ impl Found {
     }
 }
 
-/// Tells whether an earlier process has found no instance of an element that is recorded as existing.
+/// Tells whether a record contradicts itself. The state, such as Installed, means that the element has an instance. The
+/// recorded failure means that an earlier process has found no instance.
 fn is_recorded_gone(record: &ElementRecord) -> bool {
     let is_gone = record.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Gone);
     is_gone && matches!(record.state, State::Installed | State::Inactive | State::Broken)
 }
 
-/// Describes an observation that does not match the record.
+/// Describes the difference between an element and its record, for a message. `sight` contains [`Observation::Absent`]
+/// or [`Observation::Differs`].
 fn in_words(sight: &Result<Observation, Failure>) -> String {
     match sight {
         Ok(Observation::Differs(how)) => how.clone(),

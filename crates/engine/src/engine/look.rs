@@ -68,7 +68,6 @@ impl Seen {
     }
 }
 
-/// The health checks of recorded assemblies.
 #[derive(Clone, Copy)]
 pub(super) struct HealthChecks<'e> {
     pub(super) store: &'e StoreId,
@@ -116,8 +115,9 @@ impl HealthChecks<'_> {
         Ok(seen.into_iter().map(|(_, seen)| seen).collect())
     }
 
-    /// Checks elements of several assemblies, and returns the answers in no particular order. The name of an
-    /// element includes the name of its assembly. There is no time limit for all checks together.
+    /// Makes the health checks `looks`, which may belong to several assemblies. Returns the answers in no particular
+    /// order. The caller finds the assembly of an answer by the name of the checked element. There is no time limit for
+    /// all checks together.
     pub(super) async fn answers(&self, looks: Vec<Look>, stop: &Stop) -> Checks {
         let (batches, unseen) = batches(looks);
         let round = CheckRound::new(stop, None, None, self.parallelism);
@@ -177,8 +177,8 @@ impl HealthChecks<'_> {
             .collect()
     }
 
-    /// Checks the health of several elements by one call of [`Driver::observe`]. `all` contains the calls of the whole
-    /// batch, and `group` the positions of the checked elements in `all`.
+    /// Checks the elements of `group` by running [`Driver::observe`] once. The elements are part of one batch. `all`
+    /// contains one [`Call`] for each element of the batch, and `group` contains positions in `all`.
     async fn look_together(
         &self,
         group: Group,
@@ -200,10 +200,12 @@ impl HealthChecks<'_> {
         GroupAnswer { group, answers, is_faulty }
     }
 
-    /// Makes the health checks `calls` by one call of the driver. Returns one answer for each element of `calls`.
+    /// Runs [`Driver::observe`] once, with all `calls`. Each call checks the health of one element. Returns one answer
+    /// for each call, in the same order.
     ///
     /// # Errors
-    /// The driver has a fault, such as a panic. These checks then count as checks that could not run.
+    /// A failure if the driver has a fault, such as a panic. The kind of the failure is
+    /// [`FailureKind::Infrastructure`], as for a check that could not run.
     async fn ask(
         &self,
         calls: &[Call],
@@ -293,9 +295,10 @@ pub(super) struct Checks {
 /// The maximum number of lines of stderr that a check adds to the log.
 const LINES: usize = 100;
 
-/// One round of health checks.
+/// A round: all health checks that one run of [`HealthChecks::of`] or [`HealthChecks::answers`] makes.
 struct CheckRound {
-    /// The token that ends the checks.
+    /// The token is cancelled when a stop is requested, or when the time limit has passed. The checks of the round then
+    /// end.
     stop: CancellationToken,
     /// The maximum time for all checks; `None` if there is no limit.
     within: Option<Duration>,
@@ -377,8 +380,10 @@ impl CheckRound {
         tokio::time::sleep(LAST_ANSWER).await;
     }
 
-    /// Waits for a slot of a location; `None` if the location has no limit. If a check has waited at a location
-    /// and got no slot, later checks of the round do not wait there.
+    /// Waits for a free slot of a location. Returns `None` if the location has no limit.
+    ///
+    /// If no slot becomes free within [`SLOT_PATIENCE`], the function returns a failure. Later checks of the same round
+    /// then do not wait at this location. They fail at once if no slot is free.
     async fn slot(&self, slots: &JobSlots, location: &Location) -> Result<Option<JobSlot>, Failure> {
         let full = || self.full.lock().unwrap_or_else(PoisonError::into_inner);
         let patience = if full().contains(&location.name) { Duration::ZERO } else { SLOT_PATIENCE };
@@ -487,9 +492,10 @@ impl Asked {
     }
 }
 
-/// The answer to a health check. A report in this answer may be applied to the records.
+/// The answer to a health check or a discovery, about one element.
 pub(super) enum Answered {
-    /// The observation, with its report.
+    /// The driver has observed the instance. `observed` contains the observation and the driver's report. The engine
+    /// needs `call` and `driver` to apply the report to the records.
     Observed { call: Box<Call>, driver: Arc<dyn Driver>, observed: Box<Observed> },
     /// The check could not run, or its script has failed.
     Failed(Seen),
@@ -511,12 +517,14 @@ pub(super) fn round(
     format!("{store}-w{}-{held}{}", over.as_millis() / 1000, &random.as_str()[..LETTERS])
 }
 
-/// Returns a short mark of an assembly. The function [`round`] writes the mark into the ids of jobs that run
-/// under the lease of the assembly.
+/// Returns a short mark of an assembly, such as `of1a2b3c`. The function [`round`] writes the mark into the ids of jobs
+/// that run under the lease of the assembly.
 ///
-/// A job id without a mark has random characters in its place. The mark is shorter than these characters, so it
-/// is never equal to them. In rare cases, two assemblies have the same mark. A process of one assembly may then
-/// end a check of the other assembly. The ended check counts as a check that could not run.
+/// If a check runs under no lease, the ids of its jobs have [`LETTERS`] random characters in this place. A mark has
+/// only 8 characters, so random characters are never equal to a mark.
+///
+/// In rare cases, two assemblies have the same mark. A process of one assembly may then end a check of the other
+/// assembly. The ended check counts as a check that could not run.
 fn mark(assembly: &AssemblyName) -> String {
     let mut hasher = DefaultHasher::new();
     assembly.as_str().hash(&mut hasher);
@@ -536,13 +544,14 @@ pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp, held: &
     is_over || rest.split('-').next() == Some(mark(held).as_str())
 }
 
-/// The time from the time limit of a check to the expiry time in its job ids. A job that reaches the time limit is
-/// stopped and removed during this time.
+/// The expiry time in a job id is later than the time limit of the check by this duration. In the meantime, the engine
+/// stops and removes a job that has reached the time limit.
 const SLACK: Duration = Duration::from_secs(60);
 
 /// The number of random characters at the end of the prefix that [`round`] returns.
 ///
-/// Two prefixes with the same expiry time differ in these characters. 12 characters contain 59 random bits.
+/// The prefix also contains an expiry time, in seconds. Two checks that begin in the same second may have the same
+/// expiry time, but they have different random characters. 12 characters contain 59 random bits.
 const LETTERS: usize = 12;
 
 /// Returns the metrics that a report contains, by name. If the report is not valid, returns no metrics.
@@ -562,8 +571,8 @@ mod tests {
 
     use super::*;
 
-    /// Simultaneous checks have different job ids. A job counts as forgotten when the expiry time in its id has
-    /// passed. A job also counts as forgotten when the lease under which it ran has a new holder.
+    /// 1000 checks that begin at the same time have different job ids. A job of a check counts as forgotten in two
+    /// cases: the expiry time in its id has passed, or the lease under which the job ran has a new holder.
     #[test]
     fn no_two_looks_have_the_same_jobs() {
         let (store, now) = ("shop".parse().unwrap(), Timestamp::from_millis(1_700_000_000_123));

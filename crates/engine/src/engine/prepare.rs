@@ -172,8 +172,9 @@ impl Engine {
     }
 }
 
-/// Returns whether an `up` launches or reconfigures an application; `None` for other intents, and for
-/// assemblies that are not applications.
+/// Returns [`ApplicationIntent::Launch`] if an `up` launches an application, and [`ApplicationIntent::Reconfigure`] if
+/// an `up` changes a launched application. Returns `None` for other intents, and for assemblies that are not
+/// applications.
 fn application_intent(draft: &Draft) -> Option<ApplicationIntent> {
     let assembly = &draft.world.assembly;
     let is_up = assembly.application.is_some() && draft.intent == Intent::Up;

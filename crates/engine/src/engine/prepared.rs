@@ -76,7 +76,8 @@ pub struct Ended {
 }
 
 impl Prepared {
-    /// Creates the prepared process from its draft, its record and its lease.
+    /// Creates the prepared process. From now on, `renewal` also renews the leases of the other assemblies on whose
+    /// elements the process calls operations.
     pub(super) fn new(engine: Engine, renewal: Renewal, draft: Draft, process: ProcessRecord) -> Self {
         let Draft { world, plan, diff, undone, consent, seen, .. } = draft;
         renewal.add(world.foreign_assemblies.values().map(|foreign| foreign.lease.clone()));
@@ -98,7 +99,7 @@ impl Prepared {
         &self.undone
     }
 
-    /// Returns the results of the health checks before the plan was made; `None` if no health checks were made.
+    /// Returns the results of the health checks on which the plan is based; `None` if no health checks were made.
     pub fn seen(&self) -> Option<&[Seen]> {
         self.seen.as_deref()
     }
@@ -195,8 +196,8 @@ impl Ended {
         }
     }
 
-    /// Tells whether a further process must roll the assembly back, because a batch of nodes has failed in a
-    /// group that demands a rollback.
+    /// Tells whether a further process must roll the assembly back. This is the case if an `up` has failed and
+    /// [`failed_group`](Self::failed_group) contains a group.
     pub fn needs_rollback(&self) -> bool {
         let has_failed = self.process.status == ProcessStatus::Failed && self.failed_group.is_some();
         has_failed && self.process.intent.rolls_back()
@@ -209,8 +210,9 @@ impl Ended {
         self.process.status == ProcessStatus::Completed && !self.limited && !self.surge.is_empty()
     }
 
-    /// Tells whether a further process must update outdated inputs. `left` contains the inputs that were still
-    /// outdated after the previous process.
+    /// Tells whether a further process must update outdated inputs. `left` contains the inputs that the
+    /// process before this one has left outdated. If this process has left the same inputs outdated, the result is
+    /// `false`, because a further process would not help.
     fn needs_retry(&self, left: &OutdatedInputs) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
         let is_left = !self.outdated.is_empty() && self.outdated != *left;
@@ -265,7 +267,7 @@ fn failed_group(machine: &ProcessMachine, diff: &Diff) -> Option<ElementName> {
     groups.find(has_failed).map(|group| group.name.clone())
 }
 
-/// Tells whether an element is inside the element `whole`.
+/// Tells whether an element is directly or indirectly inside the element `whole`. An element is not inside itself.
 fn is_within(topology: &Topology, name: &ElementName, whole: &ElementName) -> bool {
     let above = |name: &ElementName| topology.get(name).and_then(|element| element.parent.as_ref());
     std::iter::successors(above(name), |name| above(name)).any(|above| above == whole)

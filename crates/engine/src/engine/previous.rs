@@ -106,8 +106,9 @@ impl Records<'_> {
         Ok(Ok(pins.map(|pins| pins.configuration(&values)).unwrap_or_default()))
     }
 
-    /// Reads a package from the store. Returns `None` for a missing package. With `pinned_by`, a missing
-    /// package is an error.
+    /// Reads a package from the store. If an assembly pins the package, `pinned_by` is the name of the package's
+    /// descriptor. A missing package is then an error. If `pinned_by` is `None`, the function returns `None` for a
+    /// missing package.
     pub(super) async fn package(
         &self,
         digest: &PackageDigest,
@@ -134,9 +135,9 @@ impl Records<'_> {
 
     /// Reads the versions of the assembly that describe existing elements and pairs, the oldest first.
     ///
-    /// The list begins with the newest version that all elements have [reached](AssemblyRecord::reached), and ends with
-    /// the newest version of all. If the newest version alone describes all existing elements and pairs, the list is
-    /// empty.
+    /// If the newest version describes all existing elements and pairs, the list is empty. Otherwise, the list begins
+    /// with the version that all elements have [reached](AssemblyRecord::reached), and also contains all later
+    /// versions.
     async fn versions_since_reached(&self, snapshot: &Snapshot) -> Result<Vec<VersionRecord>, EngineError> {
         if !is_mixed(snapshot) {
             return Ok(Vec::new());
@@ -145,8 +146,9 @@ impl Records<'_> {
         Ok(self.store.versions_since(&snapshot.assembly.name, reached).await?)
     }
 
-    /// Reads the packages of the desired assembly, the packages that existing elements were created from, and
-    /// the packages of `versions`.
+    /// Reads the packages of the desired assembly, the packages from which existing elements were created, and the
+    /// packages of `versions`. `versions` contains recorded versions of the assembly. A missing package is an error
+    /// only if the desired assembly pins this package.
     async fn packages(
         &self,
         snapshot: &Snapshot,
@@ -247,8 +249,8 @@ impl Records<'_> {
         Ok(last.filter(|process| process.status != ProcessStatus::Completed).map(|process| process.intent))
     }
 
-    /// Returns the limits that the operator set for the last process of the whole assembly, for example the elements
-    /// that the plan may change. Processes that only heal or call single parts are skipped.
+    /// Returns the limits that the operator set for the last process of the whole assembly, such as the elements that
+    /// the plan was allowed to change. Processes that heal a part or call a command are skipped.
     async fn last_limits(&self, name: &AssemblyName) -> Result<Limits, EngineError> {
         const PAGE: usize = 16;
         let mut before = None;

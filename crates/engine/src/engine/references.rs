@@ -58,8 +58,14 @@ pub fn offer(snapshot: Snapshot) -> Offer {
 /// The time between two attempts to take a lease.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 
-/// Refuses an intent that removes or replaces an assembly, or elements of it, while other assemblies reference the
-/// assembly.
+/// Returns an error if other assemblies reference the assembly of a draft, and the draft may break these references.
+/// References may break in two cases:
+///
+/// - The intent is `down`.
+/// - The intent is an `up`, an adoption or a rollback. The plan changes the assembly's descriptor, or removes or
+///   re-creates any element of the assembly.
+///
+/// If the removal of the assembly has already begun, there is no error.
 pub(super) async fn refuse_if_referenced(store: &dyn Store, draft: &Draft) -> Result<(), EngineError> {
     let Some(what) = takes(draft) else { return Ok(()) };
     let name = &draft.world.assembly.name;
@@ -219,7 +225,7 @@ pub(super) async fn stays(
     }
 }
 
-/// Releases the leases of visited assemblies.
+/// Releases leases that are no longer needed, and ignores errors.
 pub(super) async fn leave(store: &dyn Store, visits: Vec<Lease>) {
     for visit in visits {
         // A lost lease needs no release.

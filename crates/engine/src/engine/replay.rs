@@ -1,5 +1,7 @@
-//! Rebuilds the calls to which a recorded job belongs. A driver interprets the output of a job, and needs the call
-//! of the job for this. With a rebuilt call, the recorded output can be interpreted again. No job runs.
+//! Rebuilds the calls of a recorded job, so that a driver can interpret the recorded output of the job again. No job
+//! runs.
+//!
+//! One job of a health check may check several applications. The job then has one call for each application.
 
 use windlass_driver::Call;
 use windlass_model::AssemblyName;

@@ -133,7 +133,7 @@ pub struct Request {
     /// can't determine its outcome. If the assembly has an undecided call and `answer` is `None`, the intent is
     /// refused.
     pub(super) answer: Option<Answer>,
-    /// The arguments of `call`.
+    /// The arguments of the command that an intent [`Call`](Intent::Call) calls; empty for other intents.
     pub(super) arguments: Arguments,
     /// The required plan. An intent that leads to another plan is refused.
     pub(super) expected: Option<PlanFingerprint>,
@@ -231,7 +231,8 @@ impl Request {
         &self.intent
     }
 
-    /// Returns the packages that replace pinned packages for `down`.
+    /// Returns the packages that `down` uses in place of the pinned packages of the same names. The list is empty
+    /// unless [`down_with`](Self::down_with) has created the request.
     pub fn packages(&self) -> &[Arc<Package>] {
         &self.packages
     }

@@ -292,8 +292,15 @@ struct Answered {
     open: Vec<CallRecord>,
 }
 
-/// Splits the undecided calls into the calls that the operator's answer covers and the other calls. Returns
-/// `None` if no call is undecided and no answer is given.
+/// Divides the undecided calls of an assembly into the calls that the operator's answer covers, and the other calls. A
+/// call is undecided if only a person can tell whether it was executed. Returns `None` if no call is undecided and no
+/// answer is given.
+///
+/// # Errors
+/// - Calls are undecided, and no answer is given.
+/// - An answer is given, and no call is undecided.
+/// - The answer names an element without an undecided call, or a call that is not undecided.
+/// - The answer states outputs that the element can't have published.
 fn answered(
     name: &AssemblyName,
     snapshot: &Snapshot,
@@ -434,7 +441,6 @@ fn may_be_published(
     }
 }
 
-/// Returns the output properties of an element.
 fn outputs_of<'a>(topology: &'a Topology, element: &ElementName) -> impl Iterator<Item = &'a PropertyName> {
     let properties = topology.get(element).into_iter().flat_map(|element| &element.properties);
     properties.filter(|(_, property)| property.read_only).map(|(name, _)| name)

@@ -27,7 +27,7 @@ use crate::stop::Stop;
 /// are not included.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Bundle {
-    /// The id of the export; `None` if the file contains no id.
+    /// The id of the export; `None` if the bundle was read from a file without such an id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer: Option<TransferId>,
     /// The record of the assembly.
@@ -141,7 +141,8 @@ impl Upkeep<'_> {
         Ok(bundle)
     }
 
-    /// Adds a package to `packages`, unless `packages` contains it. Tells whether the package exists.
+    /// Reads a package from the store, and adds it to `packages`. If `packages` contains the package already, nothing
+    /// is read. Returns `false` if the store does not have the package.
     async fn fetch(
         &self,
         digest: &PackageDigest,
@@ -196,8 +197,8 @@ impl Upkeep<'_> {
     ///
     /// - The same export was imported before.
     /// - The store already has an assembly of the same name.
-    /// - Another assembly already manages the instance. Both then have the same natural id: the id of the instance
-    ///   outside of windlass.
+    /// - Another application of the same factory already manages the instance of the exported application. Both
+    ///   applications have the same natural id: the id of the instance outside of windlass.
     async fn is_new(&self, name: &AssemblyName, bundle: &Bundle) -> Result<(), EngineError> {
         let here = self.store.assembly(name).await?.is_some();
         if let Some((owner, natural)) = owned(bundle)
@@ -262,10 +263,12 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Maps process ids in a bundle to the ids of the same processes in this store.
+    /// Finds the processes of a bundle that this store already has. For example, the assembly was exported from this
+    /// store before. Maps the process ids in the bundle to the process ids in this store.
     ///
-    /// The map begins with the oldest process, and ends before the first process that this store does not have. An
-    /// import gives new ids to all other processes. So the imported ids have the same order as the ids in the bundle.
+    /// The function looks up the processes of the bundle, the oldest first, and stops at the first process that this
+    /// store does not have. The import gives new ids to this process and all later processes. In this way, the
+    /// processes keep their order.
     async fn known_processes(
         &self,
         name: &AssemblyName,

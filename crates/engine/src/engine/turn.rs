@@ -1,11 +1,12 @@
 //! Lets several daemons that use one store share the duties of a factory.
 //!
-//! A factory has two duties: the health check of its applications, and the discovery of its instances. A *turn* is
-//! one execution of a duty by one daemon. At each fire time, only one daemon gets the turn.
+//! A factory has two duties: the health check of its applications, and the discovery of its instances. A *turn* is one
+//! execution of a duty by one daemon. A *fire time* is a time at which a duty is due. For each fire time, only one
+//! daemon gets the turn. A periodic duty has no fire times, and one daemon gets the turn about once in each period.
 //!
-//! A daemon holds the lease of the factory during a turn, so two duties of a factory never run at the same time. At
-//! the beginning of the turn, the daemon records the time. Another daemon reads this record when it gets the lease.
-//! It then does not execute the duty again for the same time.
+//! A daemon holds the lease of the factory during a turn, so two duties of a factory never run at the same time. At the
+//! beginning of the turn, the daemon records the turn with its fire time. Another daemon that gets the lease later
+//! reads this record, and does not execute the duty again for the same fire time.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -38,7 +39,7 @@ impl FactoryDuty {
     }
 }
 
-/// The time for which a daemon wants to execute a [duty](FactoryDuty) of a factory.
+/// The time at which a [duty](FactoryDuty) of a factory is due: a fixed fire time, or once in each period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TurnTime {
@@ -53,7 +54,7 @@ pub enum TurnTime {
 /// [duty](FactoryDuty) of a factory by one daemon.
 #[non_exhaustive]
 pub enum Turn {
-    /// The daemon gets the turn, and executes the duty.
+    /// The daemon gets the turn. The daemon now holds the lease of the factory, and executes the duty.
     Own(DutyTurn),
     /// No turn is needed. Another daemon has already begun the duty for the requested fire time or period, or the
     /// factory no longer exists.
@@ -112,14 +113,17 @@ impl LastTurn {
         Self { holder: lease.holder.clone(), began: lease.since, fired }
     }
 
-    /// Tells whether this last turn makes a new turn unnecessary. A *turn* is one execution of a duty by one daemon.
-    /// `time` is the time of the new turn, and `lease` is the lease of the daemon that requests the new turn.
+    /// Tells whether this last turn makes a new turn unnecessary. A *turn* is one execution of a duty by one daemon. A
+    /// daemon requests the new turn for `time`. `lease` is this daemon's lease of the factory.
     ///
-    /// - For a fire time, a new turn is unnecessary if the last turn was for the same or a later fire time. It is
-    ///   also unnecessary if another daemon began the last turn at the fire time of the new turn or later.
-    /// - For a periodic duty, a new turn is unnecessary if another daemon began the last turn less than 90 % of a
-    ///   period ago. The daemon of the last turn always gets the new turn, because its own schedule keeps the
-    ///   period.
+    /// For a fire time, the new turn is unnecessary in two cases:
+    ///
+    /// - The last turn was for the same fire time, or for a later fire time.
+    /// - Another daemon began the last turn late: at `time` or later. Example: the last turn was for 12:00, but began
+    ///   at 12:03. A new turn for 12:02 is then unnecessary.
+    ///
+    /// For a periodic duty, the new turn is unnecessary if another daemon began the last turn less than 90 % of a
+    /// period ago. The daemon of the last turn always gets the new turn, because its own schedule keeps the period.
     fn is_for(&self, time: TurnTime, lease: &Lease) -> bool {
         let is_own = self.holder == lease.holder;
         match time {
