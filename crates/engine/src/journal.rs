@@ -47,13 +47,13 @@ pub(crate) struct Journal {
     pub(crate) entries: mpsc::Sender<Entry>,
 }
 
-/// An open call of a windlass process that ran on another host or in another project folder. The present process
-/// can't find the jobs of that process.
+/// An open call whose last attempt was made on another host or in another project folder. The present process can't find
+/// the jobs of this attempt.
 pub(crate) struct RemoteCall {
-    /// The number of the last recorded attempt. windlass assumes that this attempt was made on the other host or in the
-    /// other folder. The present process makes the attempts with greater numbers, so it can find their jobs.
+    /// The number of the last recorded attempt. The present process makes the attempts with greater numbers, so it can
+    /// find their jobs.
     pub(crate) attempt: u32,
-    /// The host and the folder where the call began, as text for messages.
+    /// The host and the folder where this attempt was made, as text for messages.
     pub(crate) from: String,
 }
 

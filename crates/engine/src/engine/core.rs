@@ -169,6 +169,7 @@ impl Engine {
             drivers: self.env.drivers.clone(),
             places: self.env.places.clone(),
             pace: Pace { parallelism: self.options.parallelism.max(1), poll: self.options.poll },
+            home: self.env.home.clone(),
         }
     }
 

@@ -123,9 +123,14 @@ impl Engine {
         let jobs = snapshot.jobs.iter().map(|job| (job.id.clone(), job.clone())).collect();
         let elsewhere = self.elsewhere(&snapshot);
         let called = self.visitor().of_open_calls(lease, &snapshot, stop).await?;
-        let foreign_assemblies = foreign_assemblies(&self.records(), called).await?;
-        let mut world = self.records().loaded(snapshot).await?;
-        world.foreign_assemblies = foreign_assemblies;
+        let mut world = match self.records().loaded(snapshot).await {
+            Ok(world) => world,
+            Err(error) => {
+                leave(&*self.store, called).await;
+                return Err(error);
+            }
+        };
+        world.foreign_assemblies = foreign_assemblies(&self.records(), called).await?;
         let env = self.process_env(lease, &world, stop);
         let mut machine = ProcessMachine::settle(self.tools(), world, calls, self.env.clock.now());
         let parts =
@@ -137,17 +142,17 @@ impl Engine {
         if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(()) }
     }
 
-    /// Returns the open calls of processes that ran on another host, or in another project folder than this
-    /// program. This program can't find the jobs of these calls. The result also contains the number of the last
-    /// attempt of each call.
+    /// Returns the open calls whose last attempt was made on another host, or in another project folder than that of
+    /// this program. This program can't find the jobs of these attempts. The result also contains the number of the
+    /// last attempt of each call.
     fn elsewhere(&self, snapshot: &Snapshot) -> HashMap<CallId, RemoteCall> {
-        let strange = snapshot.processes.iter().filter_map(|process| {
-            process.from.as_ref().filter(|from| **from != self.env.home).map(|from| (process.id, from))
-        });
-        let strange: HashMap<ProcessId, &String> = strange.collect();
+        let processes = snapshot.processes.iter();
+        let begun: HashMap<ProcessId, Option<&String>> =
+            processes.map(|process| (process.id, process.from.as_ref())).collect();
         let calls = snapshot.calls.iter().filter_map(|call| {
-            let from = (*strange.get(&call.process)?).clone();
-            Some((call.id.clone(), RemoteCall { attempt: call.attempt, from }))
+            let from = call.from.as_ref().or_else(|| *begun.get(&call.process)?)?;
+            let remote = RemoteCall { attempt: call.attempt, from: from.clone() };
+            (*from != self.env.home).then(|| (call.id.clone(), remote))
         });
         calls.collect()
     }

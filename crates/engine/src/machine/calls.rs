@@ -284,6 +284,7 @@ impl ProcessMachine {
     fn repeat(&mut self, id: &CallId) {
         let Some(run) = self.calls.get_mut(id) else { return };
         run.record.attempt += 1;
+        run.record.from = Some(self.home.clone());
         run.call.attempt = run.record.attempt;
         let record = run.record.clone();
         self.change(Change::PutCall(Box::new(record)));

@@ -170,10 +170,14 @@ pub(crate) struct Tools {
     pub(crate) drivers: Registry,
     pub(crate) places: Arc<dyn Places>,
     pub(crate) pace: Pace,
+    /// The host and the folder of this program, as text.
+    pub(crate) home: String,
 }
 
 pub(crate) struct ProcessMachine {
     store: StoreId,
+    /// The host and the folder of this program, as text.
+    home: String,
     /// The time from [`Pace::poll`].
     poll: Duration,
     preparer: Preparer,
@@ -304,6 +308,7 @@ impl ProcessMachine {
         Self {
             queues: Queues::new(tools.pace.parallelism),
             store: tools.store,
+            home: tools.home,
             poll: tools.pace.poll,
             preparer: Preparer::new(tools.drivers, tools.places),
             world,
@@ -589,6 +594,7 @@ mod tests {
             drivers: Registry::new(),
             places: Arc::new(Nowhere),
             pace: Pace { parallelism: 1, poll: Duration::from_secs(1) },
+            home: "here".to_owned(),
         };
         let world = World::new(samples::assembly(&samples::name("t"), &[]));
         let now = Timestamp::from_millis(0);

@@ -35,6 +35,8 @@ pub(super) struct CallSeed {
     pub(super) then: Advance,
     pub(super) side: Side,
     pub(super) attempt: u32,
+    /// See [`CallRecord::from`].
+    pub(super) from: Option<String>,
     pub(super) started: Timestamp,
     /// Whether an earlier process has begun the call.
     pub(super) again: bool,
@@ -53,6 +55,7 @@ impl CallSeed {
             then: record.then,
             side: record.side,
             attempt: record.attempt,
+            from: record.from.clone(),
             started: record.started,
             again: true,
         }
@@ -129,6 +132,7 @@ impl Preparer {
             driver: binding.driver.clone(),
             effect: nature.effect,
             attempt: seed.attempt,
+            from: seed.from,
             then: seed.then,
             state: CallState::Open,
             started: seed.started,
@@ -200,6 +204,7 @@ impl Preparer {
                     then: Advance::State(State::Active),
                     side: Side::Installed,
                     attempt: 1,
+                    from: None,
                     started: now,
                     again: false,
                 };
@@ -226,6 +231,7 @@ impl Preparer {
             then: Advance::Nothing,
             side: Side::Desired,
             attempt: 1,
+            from: None,
             started: now,
             again: false,
         };

@@ -261,6 +261,7 @@ impl ProcessMachine {
                 then,
                 side,
                 attempt: 1,
+                from: None,
                 started: self.now,
                 again: false,
             };

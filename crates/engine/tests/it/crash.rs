@@ -157,6 +157,28 @@ async fn killed_elsewhere_what_is_open_is_asked_about() {
     assert!(asked > 40, "asked {asked} times");
 }
 
+/// A process began on one machine and was killed there. A second machine resumed it, and was killed, too. The second
+/// machine then finds its own jobs, so no call runs more than once on each machine.
+#[tokio::test(start_paused = true)]
+async fn killed_elsewhere_and_killed_here_the_jobs_of_here_are_found() {
+    let mut resumed = 0;
+    for first in (0..90).step_by(3) {
+        for second in (0..90).step_by(7) {
+            let mut rig = Rig::new(Effect::Repeatable);
+            rig.up_until_killed(sketch().desired(), Duration::from_millis(first)).await;
+            rig.home = "there:/project".to_owned();
+            resumed +=
+                u32::from(rig.up_until_killed(sketch().desired(), Duration::from_millis(second)).await);
+            let ended = rig.up(sketch().desired()).await.unwrap();
+            assert_eq!(ended.process.status, ProcessStatus::Completed, "killed after {first}, {second} ms");
+            let effects = sorted(rig.jobs.effects());
+            let most = effects.chunk_by(|one, other| one == other).map(<[String]>::len).max();
+            assert!(most <= Some(2), "killed after {first}, {second} ms: {effects:?}");
+        }
+    }
+    assert!(resumed > 100, "{resumed}");
+}
+
 /// An answer that can't be used is a failure also when another machine reads it. No job of the call still runs.
 #[tokio::test(start_paused = true)]
 async fn killed_elsewhere_an_unusable_answer_is_a_failure() {

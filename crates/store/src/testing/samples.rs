@@ -178,6 +178,7 @@ pub fn call(assembly: &AssemblyName, process: u64, step: u32, state: CallState) 
         driver: "script".parse().expect(VALID),
         effect: Effect::Once,
         attempt: 1,
+        from: None,
         then: windlass_model::record::Advance::Progress(1),
         ended: (!state.is_open()).then_some(TIME),
         state,
