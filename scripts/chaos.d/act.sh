@@ -31,9 +31,11 @@ for file in "$W/fail/$action" "$W/fail/any"; do
 done
 pause=$(cat "$W/pause" 2>/dev/null)
 [ "${pause:-0}" = 0 ] || sleep "$pause"
+thing=$id
+# Start and Integrity are one step. If Integrity fails, windlass repeats both.
+[ "$action" = Integrity ] && [ -n "$mode" ] && rm -f "$W/of/$thing/done.Start"
 [ "$mode" = before ] && { say failed; echo "$action fails before its work" >&2; exit 1; }
 
-thing=$id
 # gone: prints the answer that the instance no longer exists.
 gone() { printf 'instances:\n  "%s":\n    status:\n      flags: {active: false, converging: false, failed: false}\n' "$id"; }
 answer() { :; }
