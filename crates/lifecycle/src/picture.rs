@@ -255,7 +255,11 @@ fn written(template: &Template) -> String {
     }
 }
 
-/// Returns the node that is drawn for an element: its own node, or the node of its first part.
+/// Returns the position in `Drawing::nodes` of the drawn node for an element.
+///
+/// A nested assembly, or a cluster of assemblies, has no drawn node of its own. For such an element, the function
+/// returns the drawn node of its first resource. Returns `None` for the root assembly, and for a nested assembly
+/// without resources.
 fn place(topology: &Topology, places: &HashMap<&ElementName, usize>, name: &ElementName) -> Option<usize> {
     if let Some(place) = places.get(name) {
         return Some(*place);

@@ -8,14 +8,14 @@ pub(crate) const INSTALLED: u8 = 2;
 pub(crate) const INACTIVE: u8 = 3;
 pub(crate) const ACTIVE: u8 = 4;
 
-/// A rank above all states.
+/// A rank that is higher than the rank of each state.
 ///
-/// As the lowest rank of a part during a plan, it means that the plan brings the part to no lower state.
+/// For example, `NodePath::falls_to` has this value if the plan lowers no resource of the element.
 pub(crate) const ABOVE_ALL: u8 = 5;
 
-/// Returns the rank of a state that a relationship names.
+/// Returns the rank of a state that a relationship declares for its source or target.
 ///
-/// A state without a rank counts as Active. Relationships name no such state.
+/// The states Broken and Failed have no rank, but a relationship cannot declare them.
 pub(crate) fn of(state: State) -> u8 {
     state.rank().unwrap_or(ACTIVE)
 }
@@ -29,7 +29,7 @@ pub(crate) fn least(state: State, modifier: Modifier) -> u8 {
     }
 }
 
-/// Returns the state at a rank.
+/// Returns the state with a given rank. Ranks above Active count as Active.
 pub(crate) fn state(rank: u8) -> State {
     State::LADDER.get(usize::from(rank)).copied().unwrap_or(State::Active)
 }

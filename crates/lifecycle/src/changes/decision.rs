@@ -86,12 +86,16 @@ impl<'a> ChangeRules<'a> {
     }
 }
 
-/// Updates the kind of change of a part after its changed values were found.
+/// Corrects the kind of change of a part, after the caller has recorded the changed values in [`Part::changes`].
 ///
-/// The part is reconfigured if only volatile values change, the part can be reconfigured, and the part has no
-/// other cause to be stopped. In all other cases, a part with changed values is re-installed.
+/// The new kind is Reconfigure if all these conditions hold:
 ///
-/// Some parts are added, adopted, re-created or removed in any case. The function does not change their kind of change.
+/// - All changed properties are *volatile*: the properties may change while the part is Active.
+/// - The part is Active, stays Active, and declares Reconfigure.
+/// - The old kind is Keep or Reconfigure. The kinds Heal and Lower stop the part anyway.
+///
+/// Otherwise, the new kind is Reinstall. The function does not change the kind of a part without changed values, or any
+/// of the kinds Add, Adopt, Repair, Reinstall and Remove.
 pub(crate) fn judge(part: &mut Part<'_>) {
     if part.changes.is_empty()
         || !matches!(

@@ -20,7 +20,7 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 pub(crate) enum ChangeKind {
     /// The resource stays in its state, or is raised to a higher state.
     Keep,
-    /// The resource is added.
+    /// The resource has no instance. The plan creates an instance.
     Add,
     /// The resource has an existing instance, which is adopted.
     Adopt,
@@ -34,7 +34,7 @@ pub(crate) enum ChangeKind {
     Reconfigure,
     /// The resource is removed and re-created, for example because a value has changed.
     Reinstall,
-    /// The resource is removed.
+    /// The desired version does not contain the resource. The plan removes the instance, if there is one.
     Remove,
 }
 

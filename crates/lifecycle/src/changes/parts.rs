@@ -71,9 +71,11 @@ impl<'a> Places<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Creates a part for each resource, with a preliminary `ChangeKind`.
+    /// Creates a part for each resource of the desired and of the installed version, and decides how the part changes.
     ///
-    /// Changed values and relationships to other parts may require another kind. Later functions correct the kind.
+    /// The decision considers neither changed values nor relationships. Two later functions correct the decision:
+    /// [`raise_ends`](Self::raise_ends) because of relationships, and [`follow_values`](super::follow_values) because
+    /// of changed values.
     pub(crate) fn new(situation: &Situation<'a>, rules: &ChangeRules<'_>) -> Self {
         let places = |version: Option<Version<'a>>| Places::of(version.map(|version| version.topology));
         let (desired, installed) = (places(situation.desired), places(situation.installed));
@@ -110,17 +112,16 @@ impl<'a> Parts<'a> {
         self.desired.get(name).or_else(|| self.installed.get(name))
     }
 
-    /// Returns the part of the resource at the position `place` of the desired topology.
-    ///
-    /// Returns `None` if the element at this position is not a resource.
+    /// Returns the part of the element at the position `place` of the desired topology; `None` if the element is not a
+    /// resource.
     pub(crate) fn at(&self, place: usize) -> Option<&Part<'a>> {
         self.place_at(place).map(|at| &self.list[at])
     }
 
     /// Converts a position in the desired topology to a position in [`list`](Self::list).
     ///
-    /// `place` is the position of a resource, and the result is the position of its part. Returns `None` if the element
-    /// at `place` is not a resource.
+    /// `place` is the position of an element in the desired topology. If the element is a resource, the result is the
+    /// position of the resource's part. Otherwise, the result is `None`.
     pub(crate) fn place_at(&self, place: usize) -> Option<usize> {
         let place = *self.desired.list.get(place)?;
         (place != NOWHERE).then_some(place as usize)
@@ -130,14 +131,15 @@ impl<'a> Parts<'a> {
         self.place(name).map(|at| &self.list[at])
     }
 
-    /// Raises parts above the goal of the plan, if other parts need them there.
+    /// Raises the final state ([`Part::end`]) of a source if a target needs the source in a higher state.
     ///
-    /// For example, the goal is Inactive, and a relationship must be created before its target becomes Inactive. The
-    /// relationship can be created only if its source is Active. So the plan makes the source Active.
+    /// For example, the goal of the plan is Inactive. A relationship must be created before its target becomes
+    /// Inactive, and can be created only if its source is Active. So the plan makes the source Active, although the
+    /// goal is lower.
     ///
-    /// The function increases [`Part::end`] to the minimum rank of the source ([`rank::least`]). The source may itself
-    /// be the target of other relationships, so the function then examines these relationships again. A `depends-on`
-    /// only orders the steps, so it raises no part.
+    /// The function raises the source to the rank that the relationship requires of the source ([`rank::least`]). The
+    /// source may itself be the target of further relationships, which then require more of their own sources. So the
+    /// function examines these relationships again. A `depends-on` only orders the steps, so it raises no part.
     pub(crate) fn raise_ends(&mut self, desired: Option<&Topology>, rules: &ChangeRules<'_>) {
         let Some(topology) = desired.filter(|_| (rank::CREATED..rank::ACTIVE).contains(&rules.goal())) else {
             return;

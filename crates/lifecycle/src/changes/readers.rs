@@ -90,8 +90,11 @@ struct Read {
 
 /// Records that the property `read` changes, because the part at the position `producer` has a new output.
 ///
-/// The property belongs to another part, the reader. If the reader must therefore be re-installed, the reader publishes
-/// new outputs, too. Then the function adds the position of the reader to `open`.
+/// The property belongs to another part, the *reader*. The function also updates the reader's kind of change. If the
+/// reader must now be re-installed, the reader publishes new outputs, too. Then the function adds the position of the
+/// reader to `open`. This list contains the producers whose readers the caller must still examine.
+///
+/// The function uses `before` to look up the value of the property before the change.
 fn note(
     parts: &mut Parts<'_>,
     producer: usize,

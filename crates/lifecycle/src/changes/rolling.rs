@@ -1,29 +1,33 @@
 //! Rolling changes: the batches in which the nodes of a group change.
 //!
-//! A *batch* contains at most as many changing nodes of a group as may be down at once. The batches of all groups
-//! are numbered in one sequence, and the number of a batch is its *turn*. The turn of a part is the turn of its
-//! batch. A part that is in no batch has turn 0.
+//! A *batch* consists of nodes of one group that change together. A batch changes at most as many Active nodes as may
+//! be down at once. The batches of all groups are numbered in one sequence, from 1. The number of a batch is its
+//! *turn*. The turn of a part is the turn of its batch. A part that is in no batch has turn 0.
 //!
-//! Some nodes of a group may be down before the plan begins. The plan repairs these nodes in the first batch of the
-//! group. Their repair waits for no other batch, so these nodes also have turn 0.
+//! Some nodes of a group may be down before the plan begins. These nodes belong to the first batch of the group, so
+//! later batches wait for their repair. The repair itself waits for no batch. So the parts of these nodes have turn 0,
+//! like parts in no batch.
 //!
-//! A *pair* is one source and one target of a relationship. If both nodes of a pair are in batches, and the
-//! batches differ, the plan re-creates the pair twice: once in each of the two batches.
+//! A *pair* is one source and one target of a relationship. If the two nodes of a pair are in different batches, the
+//! plan re-creates the pair twice: once in each of the two batches.
 //!
-//! New nodes may replace removed nodes. Then the pairs of a removed node are removed in the turn in which the
-//! pairs of its replacement are created.
+//! A batch may also replace removed nodes with new nodes. In the turn of this batch, the plan removes the pairs of the
+//! removed nodes, and creates the pairs of the new nodes.
 //!
-//! If a part is re-installed, each part that reads one of its outputs must go down together with it, unless the
-//! reader can be reconfigured. Two rules follow:
+//! If the plan re-installs a part, the part publishes new outputs. A *reader* is another part that reads one of these
+//! outputs. A reader that can't be reconfigured must go down together with the re-installed part. Two rules follow for
+//! such readers:
 //!
-//! - If the nodes of a group must go down together with parts outside of the group, the group does not change in
+//! - If the reader is inside a node of a group, and the re-installed part is outside, the group does not change in
 //!   batches.
-//! - If a part outside of the group must go down together with a node in a batch, the part is *tied* to all
-//!   turns. The pairs of a tied part are removed before the first batch, and are created after the last batch.
+//! - If the re-installed part changes in a batch, and the reader does not, the reader is *tied*. The plan removes the
+//!   pairs of a tied part before the first batch, and creates these pairs after the last batch. A reader of a tied part
+//!   is tied, too.
 //!
-//! A pair cannot be re-created twice if one of its nodes cannot be started again before a later batch. In this
-//! case, the planner *suspends* the relationship of the pair. The existing pairs of a suspended relationship are
-//! removed before the first batch, and are created after the last batch.
+//! If a pair is re-created twice, the waits of the plan may form a cycle. For example, a node of the pair cannot be
+//! started again before a later batch. In this case, the planner *suspends* the relationship of the pair. The plan
+//! removes the existing pairs of a suspended relationship before the first batch, and creates its pairs after the last
+//! batch.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -69,7 +73,8 @@ pub(crate) type Suspended = BTreeSet<(ElementName, RelationshipName)>;
 #[derive(Debug)]
 pub(crate) struct RollingGroup {
     pub(crate) name: ElementName,
-    /// The turn (the number) of the first batch.
+    /// The turn of the first batch of this group. The batches of all groups are numbered in one sequence, so only the
+    /// first group begins with turn 1.
     pub(crate) first_turn: u32,
     /// The time between two batches.
     pub(crate) pause: Option<Pause>,
@@ -81,13 +86,14 @@ pub(crate) struct RollingGroup {
     ///
     /// Relationships of these nodes may still have to be created.
     pub(crate) others: Vec<usize>,
-    /// The additional nodes, for which the first batch waits.
+    /// The new *additional* nodes: the group has these nodes only during the rolling change. The first batch waits for
+    /// them.
     pub(crate) surge: Vec<RollingNode>,
     /// The nodes of each batch.
     pub(crate) batches: Links<RollingNode>,
 }
 
-/// A node of a group that changes in batches.
+/// A node in a batch of a [`RollingGroup`], or a new additional node for which the first batch waits.
 #[derive(Debug)]
 pub(crate) struct RollingNode {
     pub(crate) name: ElementName,
@@ -101,7 +107,7 @@ pub(crate) struct RollingNode {
 pub(crate) enum Role {
     /// The node is Active and changes.
     Works,
-    /// The node is a new additional node.
+    /// The node is new, and the group has this node only during the rolling change (an *additional* node).
     Surges,
     /// The node is down before the plan, and the plan repairs it.
     ///
@@ -130,11 +136,13 @@ impl RollingGroup {
 }
 
 impl Rolling {
-    /// Chooses the groups that change in batches, and numbers the batches. Records in each part of these groups the
-    /// number of its batch (its *turn*) and the number of its group.
+    /// Chooses the groups that change in batches, divides their nodes into batches, and gives each batch a number (its
+    /// *turn*).
     ///
-    /// `suspended` contains the relationships that the plan suspends. An earlier attempt to plan without these
-    /// suspensions has led to a cycle of waits.
+    /// The function records in each part of these groups the turn of the part's batch and the number of the group.
+    ///
+    /// `suspended` contains the suspended relationships; see [`suspend`](Self::suspend). The planner suspends these
+    /// relationships because an earlier attempt to plan has led to a cycle of waits.
     pub(crate) fn of(
         parts: &mut Parts<'_>,
         situation: &Situation<'_>,
@@ -183,7 +191,7 @@ impl Rolling {
         rolling
     }
 
-    /// Tells whether a relationship is suspended.
+    /// Tells whether a relationship is suspended during all batches; see [`suspend`](Self::suspend).
     pub(crate) fn suspends(&self, relationship: &Relationship) -> bool {
         // The creation of a key copies names. It is avoided here, because most plans suspend nothing.
         !self.suspended.is_empty() && self.suspended.contains(&key(relationship))
@@ -248,7 +256,7 @@ fn is_up(part: &Part<'_>) -> bool {
     part.now.state == State::Active && part.change_kind != ChangeKind::Heal
 }
 
-/// Tells whether an existing part is removed.
+/// Tells whether the plan removes a part. A part that is already Absent does not count.
 fn is_removed(part: &Part<'_>) -> bool {
     part.change_kind == ChangeKind::Remove && part.now.state != State::Absent && !part.untouched
 }
@@ -271,15 +279,15 @@ struct Groups<'p, 'a> {
 struct Nodes {
     /// Active nodes that change.
     works: Vec<RollingNode>,
-    /// Nodes that are down before the plan.
+    /// Nodes that are down before the plan: at least one part of the node is not Active, or must be healed.
     down: Vec<RollingNode>,
     /// Removed nodes that still have pairs.
     removed: Vec<RollingNode>,
     /// New nodes that replace removed nodes.
     added: Vec<RollingNode>,
-    /// New nodes in addition to the desired ones.
+    /// New *additional* nodes: the group has these nodes only during the rolling change.
     surge: Vec<RollingNode>,
-    /// Whether the group contains additional nodes, new or existing.
+    /// Whether the group has additional nodes. They are in `surge`, or an earlier plan has created them.
     surges: bool,
     /// The parts of all unchanged nodes, as positions in [`Parts::list`].
     others: Vec<usize>,
@@ -287,10 +295,11 @@ struct Nodes {
     ///
     /// Additional nodes don't count. A limit in percent refers to this number.
     count: usize,
-    /// The re-created parts whose new outputs the re-installed nodes in `works` read.
+    /// The parts because of which the nodes in `works` cannot change in batches.
     ///
-    /// Each of these nodes must go down together with the parts whose outputs it reads. The list omits parts inside
-    /// the node itself.
+    /// The plan re-creates these parts, and a re-installed part of such a node reads their new outputs. So the node
+    /// must go down together with these parts. If a node reads outputs of a part inside the node itself, the set omits
+    /// this part.
     follows: BTreeSet<ElementName>,
 }
 
@@ -398,10 +407,14 @@ impl Nodes {
         if wanted > 0 { wanted } else { open.unwrap_or(0) }
     }
 
-    /// Divides the nodes into batches.
+    /// Divides the nodes of the group `group` into batches. `limit` tells how many nodes may be down at once.
     ///
-    /// The group does not change in batches if one batch would contain all changes, or if its nodes must go
-    /// down together with other parts.
+    /// The result is one of these:
+    ///
+    /// - [`Rolled::Together`]: The changing nodes must go down together with other parts, and do not fit into one
+    ///   batch.
+    /// - [`Rolled::AtOnce`]: The group needs no batches, for example because all its nodes fit into one batch.
+    /// - [`Rolled::InBatches`]: All other cases.
     fn rolled(mut self, group: &Element, limit: MaxUnavailable) -> Rolled {
         let size = limit.of(self.count);
         let swaps = if self.added.is_empty() || self.removed.len() <= size {
@@ -445,14 +458,18 @@ impl Nodes {
     }
 }
 
-/// Tells whether a group may have additional nodes. If a list declares the nodes of a group, each node has a
-/// key, and the group may have no additional nodes.
+/// Tells whether a group can have additional nodes.
+///
+/// A group cannot have additional nodes if a list in the descriptor declares its nodes. In such a group, each node has
+/// a key.
 fn may_surge(desired: &Topology, group: &Element) -> bool {
     desired.children(&group.name).all(|node| node.key.is_none())
 }
 
-/// Divides removed nodes, and the new nodes that replace them, into batches. If the numbers of removed and
-/// new nodes differ, the last batch contains the nodes that are left over.
+/// Divides removed nodes, and the new nodes that replace them, into batches.
+///
+/// A batch contains up to `size` removed nodes and up to `size` new nodes. If only removed nodes or only new nodes are
+/// left, the last batch contains all of them, even if there are more than `size`.
 fn swaps(removed: Vec<RollingNode>, added: Vec<RollingNode>, size: usize) -> Links<RollingNode> {
     let (mut removed, mut added) = (removed.into_iter().peekable(), added.into_iter().peekable());
     let mut batches = Links::default();
@@ -543,13 +560,16 @@ impl<'a> Limits<'a> {
 
     /// Returns how many additional nodes a group gets during a change.
     ///
-    /// The options precede the declaration of the group. Returns `None` if neither of them contains a number.
+    /// A number in the options has priority over the number that the group declares. Returns `None` if neither the
+    /// options nor the group contain a number.
     fn surge_of(&self, group: &Element) -> Option<MaxSurge> {
         self.given_surge.or_else(|| group.update.and_then(|update| update.max_surge))
     }
 }
 
-/// Adds each group that contains some but not all ends of a relationship.
+/// Adds to `related` each group that contains at least one end of `relationship`, but not all ends.
+///
+/// The relationship connects such a group with an element outside of the group.
 fn add_related<'a>(
     topology: &'a Topology,
     relationship: &Relationship,

@@ -10,8 +10,9 @@ pub(crate) struct Rolls {
     /// The number is 0 in these cases:
     ///
     /// - The element is in no batch.
-    /// - The element is already down when the plan begins. The first batch contains such an element, but its repair
-    ///   does not wait for a batch.
+    /// - The element is already down when the plan begins. The element belongs to the first batch of its group, but its
+    ///   repair waits for no batch.
+    /// - The element has several parts, and they change in different batches.
     pub(crate) turn: u32,
     /// The number of the group that changes in batches, from 1; 0 if the element belongs to no such group.
     pub(crate) group: u32,
@@ -30,10 +31,11 @@ pub(crate) struct Rolls {
 }
 
 impl Rolls {
-    /// Combines the values of two parts of one element, for example of an assembly.
+    /// Combines the [`Rolls`] of two parts of the same element, for example of an assembly.
     ///
-    /// If the parts change in different batches, the result belongs to no batch: `turn` is 0, and [`tied`](Self::tied)
-    /// is set. If the parts belong to different groups, `group` is 0.
+    /// If the turns of the two parts differ, the combined `turn` is 0, and [`tied`](Self::tied) is set. If the groups
+    /// differ, the combined `group` is 0. Each of the flags `tied` and `swaps` is also set if it is set for one of the
+    /// parts.
     pub(crate) fn both(self, other: Self) -> Self {
         let differ = self.turn != other.turn;
         Self {

@@ -39,7 +39,7 @@ pub(crate) struct Scope {
 
 /// The reason why a plan can't be limited to some parts.
 pub(crate) enum ScopeError {
-    /// A value can't be resolved.
+    /// A value can't be resolved. So the planner can't find the parts whose outputs the value reads.
     Value(ResolveError),
     /// A part needs another part that [`Options::except`] excludes from the plan.
     ///
@@ -47,7 +47,7 @@ pub(crate) enum ScopeError {
     NeedsExcepted {
         /// The part that needs the excluded part.
         part: ElementName,
-        /// The excluded part.
+        /// The part that `part` needs, and that [`Options::except`] excludes.
         needs: ElementName,
     },
     /// The part `part` stays, and depends on the part `needs`, which the plan would remove.
@@ -119,11 +119,13 @@ impl Scope {
         }
     }
 
-    /// Checks that the plan removes no part on which a remaining part depends.
+    /// Checks that the plan does not remove the parts on which a remaining part depends.
     ///
-    /// The dependency is a relationship without operations, such as `depends-on`. If a part depends on several parts,
-    /// the check fails only if the plan removes all of them. A relationship with operations needs no check, because the
-    /// plan can remove the relationship.
+    /// For example, a web server depends on a group of databases. The check fails if the plan removes all nodes of the
+    /// group, and the web server remains. If one node of the group remains, the check succeeds.
+    ///
+    /// The function checks each relationship without operations separately, such as each `depends-on`. A relationship
+    /// with operations needs no check, because the plan can remove the relationship.
     pub(crate) fn keeps_dependencies(parts: &Parts<'_>, situation: &Situation<'_>) -> Result<(), ScopeError> {
         let Some(installed) = situation.installed.map(|version| version.topology) else { return Ok(()) };
         let of = |ends: &[Endpoint]| -> Vec<&Part<'_>> {
@@ -181,6 +183,11 @@ impl Scope {
 }
 
 /// A search for the parts that other parts need.
+///
+/// The methods of the search add needed parts to `scope`. If the plan must change a needed part, a method also adds the
+/// part to its parameter `open`. This list contains the parts whose own needs the search must still examine.
+///
+/// A method fails if the plan would have to change a part that [`Options::except`] excludes.
 struct Search<'s, 'a> {
     parts: &'s Parts<'a>,
     situation: &'s Situation<'a>,
@@ -205,7 +212,9 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Finds the producers of the outputs that a part reads: the parts that publish these outputs.
+    /// Adds to the scope the *producers* of a part: the parts that publish the outputs that the part reads.
+    ///
+    /// The plan must change a producer if the producer is below Installed, or if one of these outputs is not known yet.
     fn published(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), ScopeError> {
         let Some(after) = self.topology.get(&part.name) else { return Ok(()) };
         let mut producers = HashSet::new();
@@ -225,7 +234,7 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Finds the parts that a part needs because of its relationships.
+    /// Adds to the scope the parts that a part needs because of its relationships.
     ///
     /// If a relationship must be created before the part reaches its final state, the part needs the other end of the
     /// relationship. The part also needs the producers of the outputs that the relationship reads.
@@ -270,8 +279,11 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Finds the producers of the values of a relationship: the parts that publish the outputs in these
-    /// values. `by` is the part that needs the relationship.
+    /// Adds to the scope the producers of a relationship: the parts that publish the outputs that the values of the
+    /// relationship contain.
+    ///
+    /// The plan must change a producer if the producer is below Installed. `by` is the part that needs the
+    /// relationship.
     fn given_to(
         &mut self,
         tie: &Relationship,

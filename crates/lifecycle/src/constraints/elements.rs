@@ -28,11 +28,14 @@ pub(crate) struct Constraints<'a> {
     ///
     /// A pair is one source and one target of a relationship. A node of the pair changes in the batch.
     pub(crate) begins: Vec<(u32, Draft)>,
-    /// The steps that must create pairs before a batch is complete.
+    /// The steps that create pairs of nodes in groups that change in batches.
     ///
-    /// Each entry contains the number of the group, the number of the batch, and the step. The number of the batch is 0
-    /// if the step creates its pairs outside of batches. If a step creates pairs of several nodes, the list may contain
-    /// the step several times.
+    /// Each entry contains the number of the group, the number of the batch (its *turn*), and the step. The next batch
+    /// of the group waits for the step. If the turn is 0, the step creates pairs of nodes that are in no batch, or that
+    /// the plan repairs at once. In this case, the step precedes the first batch of the group that does more than
+    /// repair nodes.
+    ///
+    /// The list may contain equal entries, because one step may create pairs of several nodes.
     pub(crate) completes: Vec<(u32, u32, Draft)>,
     /// A cache of the function [`reached`](Self::reached()) for groups and assemblies.
     ///
@@ -80,7 +83,7 @@ pub(crate) struct Arrival {
     pub(crate) step: Draft,
     /// The source or target that must reach the state.
     pub(crate) end: ElementName,
-    /// The [rank](crate::rank) of the state.
+    /// The minimum [rank](crate::rank) that `end` must have before `step` begins.
     pub(crate) rank: u8,
     pub(crate) why: Why,
 }
@@ -130,7 +133,7 @@ impl<'a> Constraints<'a> {
         }
     }
 
-    /// Returns the desired topology.
+    /// Returns the desired topology; `None` if the plan removes all parts.
     pub(crate) fn desired(&self) -> Option<&'a Topology> {
         self.situation.desired.map(|version| version.topology)
     }
@@ -367,16 +370,14 @@ fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
     if rank == rank::CREATED { part.steps.up_to(rank) } else { part.steps.enter(rank) }
 }
 
-/// Returns the steps for which the element `name` should wait, but cannot wait.
+/// Returns the steps for which resources of the element `name` should wait, but cannot wait.
 ///
-/// `holds` contains the waits of all elements; see [`Hold`]. `lacks` returns `true` if a resource cannot wait at a
-/// [rank](crate::rank), because the resource has no step that reaches or leaves the rank.
+/// A wait in `holds` applies to all resources of an element; see [`Hold`]. A resource cannot wait at a
+/// [rank](crate::rank) if no step of the resource reaches or leaves the rank. For such a resource and rank, `lacks`
+/// returns `true`.
 ///
-/// The function examines the waits at the ranks in `ranks`, of these elements:
-///
-/// - The element `name`, and the elements inside it. The result contains the awaited step if a resource of the waiting
-///   element cannot wait.
-/// - The elements that contain `name`. The result contains the awaited step if a resource of `name` cannot wait.
+/// The function considers only waits at the ranks in `ranks`. It examines the waits of `name`, of the elements inside
+/// `name`, and of the elements that contain `name`. It ignores resources outside of `name`.
 fn open_holds(
     topology: &Topology,
     holds: &Holds,

@@ -12,12 +12,10 @@ use windlass_plan::{Draft, PlanBuilder, Task, WaitKind, Why};
 use super::phase::{self, Phase};
 use super::soft::{self, Priority, SoftConstraint};
 
-/// A builder of a plan. It collects the steps, and the waits between these steps.
+/// The steps of a plan under construction, and the waits between these steps.
 ///
-/// The barriers between phases are added after all steps.
-///
-/// Steps are numbers, and waits are in flat lists, as in [`PlanBuilder`]. Queries about all steps or waits
-/// run in list order.
+/// The planner adds the barriers between phases later, after all steps. The graph keeps steps and waits in flat lists,
+/// in the order in which the planner adds them. A [`Draft`] is the number of a step.
 #[derive(Default)]
 pub(crate) struct Graph {
     builder: PlanBuilder<Work, Reason>,
@@ -25,11 +23,12 @@ pub(crate) struct Graph {
     roles: Vec<PhaseRole>,
     /// The soft constraints with [`Priority::Strong`].
     ///
-    /// The planner drops such a wait only if the wait would close a cycle.
+    /// The planner drops such a constraint only if the constraint is part of a cycle of waits.
     strong: Vec<SoftConstraint>,
     /// The soft constraints with [`Priority::Weak`].
     ///
-    /// If such a wait closes a cycle with waits of `strong`, the planner drops the wait of `weak`.
+    /// The planner drops such a constraint only if the constraint is part of a cycle of waits. If a cycle contains
+    /// strong and weak constraints, the planner drops a weak constraint.
     weak: Vec<SoftConstraint>,
     /// The number of *wholes* so far, which is also the identifier of the next whole.
     ///
@@ -104,7 +103,10 @@ impl Graph {
         self.builder.note(reason)
     }
 
-    /// Adds the reason for waits that a relationship requires.
+    /// Adds the reason of waits that `relationship` requires.
+    ///
+    /// `rule` is the rule of the relationship as text for display, for example `source web__1 must be Active`. The
+    /// caller passes the returned handle to each of these waits.
     pub(crate) fn because(&mut self, relationship: &Relationship, rule: String) -> Why {
         let Relationship { name, origin, .. } = relationship;
         self.note(Reason::Relationship { relationship: name.clone(), rule, origin: origin.clone() })
@@ -123,14 +125,14 @@ impl Graph {
         self.wait(step, on, WaitKind::Needs, why);
     }
 
-    /// Makes `step` wait for `on`.
+    /// Makes `step` begin only after `on` has ended. `kind` tells whether `on` must also have succeeded.
     pub(crate) fn wait(&mut self, step: Draft, on: Draft, kind: WaitKind, why: Why) {
         self.builder.wait_because(step, on, kind, why);
     }
 
-    /// Makes `step` wait for `on`.
+    /// Adds a wait like [`wait`](Self::wait), with a priority.
     ///
-    /// A `Strong` or `Weak` wait is dropped later if it would close a cycle.
+    /// If `priority` is `Strong` or `Weak`, the planner later drops the wait if the wait would close a cycle.
     pub(crate) fn constrain(&mut self, step: Draft, on: Draft, kind: WaitKind, priority: Priority, why: Why) {
         match priority {
             Priority::Required => self.wait(step, on, kind, why),
@@ -173,12 +175,12 @@ impl Graph {
 
     /// Turns soft constraints into waits, and drops some of them if they would form a cycle.
     ///
-    /// A constraint that is in no cycle is always kept. For the constraints in cycles, [`soft::kept`] chooses the
-    /// constraints that are dropped.
+    /// The function keeps each constraint that is in no cycle. For the constraints in cycles, [`soft::kept`] chooses
+    /// the constraints to keep.
     ///
-    /// At least one constraint of each *whole* (a set of constraints, see [`super::soft`]) must be kept. If
-    /// [`soft::kept`] drops all constraints of a whole, this function keeps all of them. Then planning fails, and
-    /// reports the cycle.
+    /// Some constraints belong to a *whole*: a set of constraints of which the planner must keep at least one. If
+    /// [`soft::kept`] would drop all constraints of a whole, the function keeps all of them. Then the waits form a
+    /// cycle, and planning fails with an error that shows the cycle.
     fn settle(&mut self, soft: Vec<SoftConstraint>) {
         if soft.is_empty() {
             return;

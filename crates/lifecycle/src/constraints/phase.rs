@@ -3,8 +3,14 @@
 //! Some phases of this list are divided further. The number of such a phase is the constant plus a rank or an
 //! offset.
 
-/// The number of a phase. All steps of a phase precede the steps of phases with higher numbers, except steps
-/// that an earlier phase needs.
+/// The number of a phase. A step begins only after all steps of phases with lower numbers have ended.
+///
+/// There are two exceptions:
+///
+/// - A step of an earlier phase may wait for this step. Then this step waits only for the phases before that earlier
+///   phase.
+/// - A step that creates a relationship waits for no phase, because the step already waits for the states of its source
+///   and target.
 pub(crate) type Phase = u8;
 
 /// Leftovers of failures are removed.

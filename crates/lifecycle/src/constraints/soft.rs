@@ -73,8 +73,10 @@ pub(crate) fn are_acyclic(
     taken == count
 }
 
-/// Returns for each soft constraint whether it is kept. The time is linear: each wait and each constraint is
-/// examined twice.
+/// Chooses the soft constraints that the planner keeps, so that no cycle of waits remains.
+///
+/// Returns for each constraint in `soft` whether the planner keeps the constraint. The waits of `builder` alone must
+/// not form a cycle. The run time is O(n log n) for n steps, waits and constraints.
 pub(crate) fn kept(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint]) -> Vec<bool> {
     if soft.is_empty() {
         return Vec::new();
@@ -135,7 +137,9 @@ fn order(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint]) -> Option
 /// A topological sort of the steps, which drops soft constraints that would close a cycle.
 struct Sort<'s> {
     soft: &'s [SoftConstraint],
-    /// The position of each step, as the function [`order`] has returned it.
+    /// For each step, its position in the order that the function [`order`] has found.
+    ///
+    /// If [`order`] has found no order, the steps are in the order in which the planner has added them.
     places: Vec<u32>,
     /// For each step, the soft constraints that delay this step, as positions in the list `soft`.
     soft_of: Links<u32>,

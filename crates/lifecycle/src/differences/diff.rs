@@ -19,8 +19,8 @@ use crate::situation::{Shown, ValueChange, listed};
 pub struct Diff {
     /// The resources that change.
     pub elements: Vec<ElementChange>,
-    /// The relationships with a change of their own. A relationship is not listed if its pairs change only
-    /// because an end is removed or re-created.
+    /// The relationships that are added or removed, or whose declaration or values change. A relationship is not listed
+    /// if only nodes at its source or target are added, removed or re-created.
     pub relationships: Vec<RelationshipChange>,
     /// The resources that keep their old package although the desired package differs. Their driver can
     /// manage them only with the package that they were installed from. These resources don't count as

@@ -19,7 +19,6 @@ pub(crate) struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// Creates the comparison of two versions.
     pub(crate) fn new(installed: Version<'a>, desired: Version<'a>) -> Self {
         Self {
             installed: Resolver::of_all(installed.topology, installed.lookup),
@@ -66,7 +65,10 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Returns the change of a property of the desired element.
+/// Creates the change of a property from the value `before` to the value `now`.
+///
+/// `after` is the element in the desired version. The function takes the property's flag `volatile` and its place of
+/// declaration from this element.
 pub(crate) fn property_change(
     after: &Element,
     name: &PropertyName,

@@ -8,8 +8,9 @@ use super::planned::Plan;
 
 /// Draws a plan.
 ///
-/// Each edge is a wait, labelled with the relationship or the property that causes it. The details of a step
-/// name its element and its calls. The details of a wait name its origin in the descriptor.
+/// Each edge is a wait. If a relationship or a property causes the wait, the edge has the name of this relationship or
+/// property. The details of a step contain its element, its actions and its waits. Each wait has a reason and, if
+/// known, the place in the descriptor where the reason is declared.
 pub fn draw_plan(title: impl Into<String>, plan: &Plan) -> Drawing {
     let mut drawing = Drawing::of_plan(title, plan);
     // The edges of the drawing are in the order of the waits of the plan.

@@ -10,7 +10,6 @@ use crate::constraints::phase::{self, Phase};
 use crate::constraints::{Graph, PhaseRole};
 use crate::rank;
 
-/// A builder of plans that drive assemblies.
 type Builder = PlanBuilder<Work, Reason>;
 
 /// Adds the barriers between phases and orders the steps.
@@ -27,8 +26,8 @@ pub(crate) fn build(graph: Graph) -> Result<Plan, Cycle<Work, Reason>> {
 
 /// Adds a barrier after each phase except the last, and makes steps wait for these barriers.
 ///
-/// `demanded` contains a phase for each step, as the function [`demanded`] returns it. The step waits for the
-/// last barrier before this phase.
+/// `demanded` contains, for each step, the earliest phase that needs the step, as returned by the function
+/// [`demanded`]. A step with the role [`PhaseRole::Waiting`] waits for the last barrier before this phase.
 fn add_phases(builder: &mut Builder, roles: &[PhaseRole], demanded: &[Phase]) {
     let mut phases: BTreeSet<Phase> = roles.iter().filter_map(|role| role.phase()).collect();
     phases.pop_last();

@@ -6,7 +6,7 @@ use crate::changes::{ChangeKind, Part, Parts};
 use crate::differences::{Diff, ElementChange, ElementChangeKind, RelationshipChange};
 use crate::rank;
 
-/// Returns the changes of a plan's parts and relationships.
+/// Creates the [`Diff`] of a plan. The planner later adds the fields about rolling changes.
 pub(crate) fn diff(parts: Parts<'_>, relationships: Vec<RelationshipChange>) -> Diff {
     let outdated = parts.list.iter().filter(|part| part.is_outdated() && !part.untouched);
     let outdated = outdated.map(|part| part.name.clone()).collect();
