@@ -1,18 +1,19 @@
 //! Copies of resources that still belong to an older version of the assembly.
 //!
-//! For example, a resource was installed when the property `region` of its assembly had the value `eu`. A value of the
-//! resource reads this property. In the newest version, `region` is `us`. The copy of the resource still contains `eu`.
+//! A copy keeps the old values that the resource reads from assemblies and references. For example, a value of a
+//! resource is `${region}`, and `region` is a property of its assembly. The resource was installed when `region` was
+//! `eu`. In the newest version, `region` is `us`. The copy contains `eu` in place of `${region}`.
 //!
-//! A copy replaces properties of assemblies and of references in this way.
+//! A `${…}` that reads a property of another resource stays as it is.
 
 use windlass_model::assembly::{ElementKind, Property};
 use windlass_model::template::{InstanceField, Part};
 use windlass_model::{Element, Template, Topology};
 
-/// The maximum number of template parts in the values of one element, after values have replaced each `${…}`.
+/// The maximum number of texts and `${…}` ([`Part`]) that [`element`] reads for the values of one element.
 ///
-/// Beyond this number, each `${…}` is left as it is. Without a limit, a chain of values that each read the
-/// previous value twice would grow exponentially.
+/// Beyond this number, each `${…}` is left as it is. Without a limit, the number could grow exponentially. For
+/// example, the property `a` is `${b}${b}`, the property `b` is `${c}${c}`, and so on.
 const MOST: usize = 10_000;
 
 /// The maximum length of a chain of properties in which each property reads the next one.
@@ -89,17 +90,25 @@ impl<'a> Writer<'a> {
         Template::Text(written)
     }
 
-    /// If `part` is `${instance.name}`, returns the name of the element in this version, as a literal.
+    /// If `part` is `${instance.name}` of an element, returns the former name of the element, as a literal.
     ///
-    /// Returns `None` if `part` is anything else, or if the name is the same as in the newest version.
+    /// For example, the assembly `shop` was renamed to `store`. In a version from before the renaming,
+    /// `${instance.name}` of the element `store__web` still has the value `shop__web`.
+    ///
+    /// Returns `None` if `part` is anything else, or if `version` gives the element its current name.
     fn former_name(&self, part: &Part) -> Option<Part> {
         let Part::Instance { element, field: InstanceField::Name } = part else { return None };
         let name = self.version.instance_name(element);
         (name != *element).then(|| Part::Literal(name.to_string()))
     }
 
-    /// Returns the value that a template part reads from an assembly or a reference, and whether the value is
-    /// sensitive.
+    /// Returns the value of the property that `part` reads, and whether the property is sensitive.
+    ///
+    /// Returns `None` in these cases:
+    ///
+    /// - `part` does not read a property of an assembly, a group or a reference.
+    /// - The property does not exist, or has no value.
+    /// - The limit [`MOST`] or [`DEEPEST`] is reached.
     fn read(&self, part: &Part) -> Option<(&'a Template, bool)> {
         let Part::Property { element, property } = part else { return None };
         if self.left == 0 || self.depth == DEEPEST {

@@ -22,7 +22,7 @@ pub struct Current {
     half_made: HashMap<ElementName, HashMap<String, HalfMadeTargets>>,
     /// The outdated pairs, by assembly and name of the relationship, as in `pairs`.
     ///
-    /// The values of an outdated pair have changed since the pair was created.
+    /// A pair is outdated if its values have changed since the pair was created, or if its removal is incomplete.
     outdated: HashMap<ElementName, HashMap<String, OutdatedTargets>>,
 }
 
@@ -52,7 +52,8 @@ pub(crate) type OutdatedTargets = HashMap<ElementName, OutdatedSources>;
 
 /// The outdated pairs at one target. The key is the source of the pair.
 ///
-/// The value contains the values of the pair that have changed since the pair was created.
+/// The value contains the values of the pair that have changed since the pair was created. If the removal of the pair
+/// is incomplete, the value may be empty.
 pub(crate) type OutdatedSources = HashMap<ElementName, Vec<ValueChange>>;
 
 /// The recorded state of an element.
@@ -118,16 +119,17 @@ impl ElementNow {
         self.state == State::Failed && (self.present || self.attempted.is_some())
     }
 
-    /// Tells whether an Inactive element is possibly running, because its Start or Integrity failed or was
-    /// interrupted.
+    /// Tells whether an Inactive element may be running.
+    ///
+    /// This is the case if its Start, or the check after the Start (Integrity), failed or was interrupted.
     pub fn may_run(&self) -> bool {
         self.state == State::Inactive
             && matches!(self.attempted, Some(Transition::Start | Transition::Integrity))
     }
 
-    /// Tells whether an Uninstall or Delete of the element failed or was interrupted.
+    /// Tells whether an Uninstall or Delete of a Created, Installed or Inactive element failed or was interrupted.
     ///
-    /// Such an element may have lost a part of its instance.
+    /// The instance of such an element may be incomplete. For example, the Uninstall has deleted some of its files.
     pub fn is_partly_removed(&self) -> bool {
         matches!(self.state, State::Created | State::Installed | State::Inactive)
             && matches!(self.attempted, Some(Transition::Uninstall | Transition::Delete))
@@ -208,7 +210,9 @@ impl Current {
         self.half_made.get(&relationship.assembly)?.get(relationship.name.as_str())?.get(target)
     }
 
-    /// Returns the pairs of a relationship that were created with outdated values.
+    /// Returns the outdated pairs of a relationship by target; `None` if the relationship has no outdated pair.
+    ///
+    /// A pair is outdated if its values have changed since the pair was created, or if its removal is incomplete.
     pub(crate) fn outdated_of(&self, relationship: &Relationship) -> Option<&OutdatedTargets> {
         self.outdated.get(&relationship.assembly)?.get(relationship.name.as_str())
     }

@@ -22,10 +22,13 @@ use super::as_of;
 /// A relationship is taken from the oldest version to which a part at one of its ends still belongs. The relationship
 /// also gets the sources and targets that it has in later versions, so that the plan can remove every created pair.
 ///
-/// The plan can only remove a created pair if the relationship has operations, and if both nodes of the pair are its
-/// ends. If the relationship of the oldest version lacks one of these, the function looks for the newest version that
-/// has both. The relationship then gets the additional sources and targets of this newest version. A relationship
-/// without operations also gets its operations.
+/// The plan removes a created pair by the operations of its relationship. So the relationship in the result must
+/// call operations, and both nodes of the pair must be its ends. If one of these two conditions is not met, the
+/// function searches `versions` for the newest version of the relationship that meets both:
+///
+/// - If the result lacks the relationship, the function adds the found version of the relationship.
+/// - If the result contains the relationship, the relationship gets the sources and targets of the found version, too.
+///   A relationship that calls no operations also gets the operations of the found version.
 ///
 /// A property of a resource may read a property of an assembly or a reference. A resource of an older version keeps the
 /// value from the older version, because the resource may not have received the newest value yet. A relationship reads
@@ -161,10 +164,10 @@ fn relationships<'a>(
     merged
 }
 
-/// Adds the ends of a newer version of a relationship to the older version.
+/// Adds the sources and targets of a newer version of a relationship to the older version.
 ///
-/// The result has the operations of the older version. If the older version calls no operations, the result
-/// has those of the newer version: only the newer version can have created pairs.
+/// The result has the operations and all other data of the older version. There is one exception: if the older version
+/// calls no operations, no pair was created from this version. Then the result has the data of the newer version.
 fn join(older: &mut Relationship, newer: &Relationship) {
     let mut base = if calls(older) { older.clone() } else { newer.clone() };
     for (ends, more) in [

@@ -19,9 +19,10 @@ pub struct Options {
     /// adopts each part that has no recorded instance yet. If `adopt` is `true`, the planner ignores `goal`, and the
     /// parts end in the state Active.
     pub adopt: bool,
-    /// The packages of the desired version. If a part was installed from another package, and its resource
-    /// declares `on-package-change: replace`, the part is re-installed. For the other declarations of
-    /// [`Element::package_change`](windlass_model::Element::package_change), see `kept`.
+    /// The packages of the desired version. The key is the name of the resource descriptor.
+    ///
+    /// If a part was installed from another package, and its resource declares `on-package-change: replace`, the part
+    /// is re-installed. For the declarations `reconfigure` and `keep`, see [`kept`](Self::kept).
     pub packages: BTreeMap<DescriptorName, PackageDigest>,
     /// The changes of packages that the drivers accept for existing instances.
     ///

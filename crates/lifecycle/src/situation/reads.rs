@@ -19,9 +19,10 @@ pub(crate) struct Reads<'a> {
     found: Vec<Read<'a>>,
 }
 
-/// An output that its producer has not published yet, and the first property that reads this output.
+/// An output that its producer has not published yet, and a property that reads this output.
 ///
-/// The producer is the part that publishes the output.
+/// The producer is the part that publishes the output. Several properties may read outputs of the same producer. In
+/// this case, [`Reads`] returns only the [`Read`] that it found first.
 pub(crate) struct Read<'a> {
     pub(crate) producer: &'a ElementName,
     /// The position of the producer in the topology.
@@ -110,15 +111,18 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Finds the outputs that the property `name` of an element reads, and the parts that publish them.
+    /// Finds the outputs that the property `name` of `element` reads, and the parts that publish these outputs.
     ///
-    /// The function [`relationship`](Self::relationship) examines such properties, because the operations of the
-    /// relationship receive their values. Each found [`Read`] names `reader` as the property that reads the output, and
-    /// `origin` as its place in the descriptor.
+    /// The operations of a relationship receive the value of this property. `element` is a source or target of the
+    /// relationship, or a resource on which an operation is called.
     ///
-    /// The function skips a property without a value, because such a property is an output of the element itself. The
-    /// function also ignores a value that cannot be resolved. The engine reports the error when it calls the
-    /// operations.
+    /// Each found [`Read`] names `reader` as the property that reads the output. `origin` is the place of `reader` in
+    /// the descriptor.
+    ///
+    /// The function finds nothing in two cases:
+    ///
+    /// - The property has no value. Such a property is an output of `element` itself.
+    /// - The value cannot be resolved. The engine reports this error when it calls the operations.
     fn of_another(
         &mut self,
         element: &'a Element,

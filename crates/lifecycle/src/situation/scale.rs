@@ -32,7 +32,7 @@ pub enum ScaleError {
         /// The clusters of the assembly.
         clusters: Vec<ElementName>,
     },
-    /// A list declares the nodes of the group, by their keys.
+    /// The group cannot be scaled, because its nodes are the entries of a list. Each node has a key.
     #[error("the nodes of `{}` are the entries of a list; change the list, and run `windlass up`", name.local())]
     Keyed {
         /// The name of the group.

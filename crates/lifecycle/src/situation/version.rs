@@ -14,7 +14,8 @@ pub struct Version<'a> {
     pub lookup: &'a dyn Lookup,
 }
 
-/// The current, the installed and the desired state of an assembly.
+/// The data of an assembly that the planner compares: the recorded states, the installed version and the desired
+/// version.
 #[derive(Clone, Copy)]
 pub struct Situation<'a> {
     /// The recorded state of each element and relationship.

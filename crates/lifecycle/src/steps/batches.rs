@@ -6,7 +6,9 @@
 //! The waits are soft constraints: the planner drops the waits that contradict other waits. So two nodes of
 //! different batches can still go down together if another wait requires this.
 //!
-//! A relationship of a node may have to be created in a later batch. No earlier batch waits for this creation.
+//! The barrier after a batch also waits for the pairs that are created in this batch. A pair is one source and one
+//! target of a relationship. For example, the source of a new pair changes in batch 1, and its target in batch 2. The
+//! plan creates the pair in batch 2. So the barrier after batch 1 does not wait for the pair.
 
 use std::fmt::Write as _;
 
@@ -117,7 +119,9 @@ fn interrupted(group: &ElementName) -> Reason {
     Reason::Phase { label: format!("the interrupted pause of {} is over", group.local()) }
 }
 
-/// Returns the first step of a part in a batch.
+/// Returns the step of a part that begins only after the previous batch.
+///
+/// The step takes the part out of Active, gives it new values, or raises it to a higher state.
 fn first(part: &Part<'_>) -> Option<Draft> {
     part.steps.leave(rank::ACTIVE).or(part.steps.reconfigure()).or(part.steps.up_to(rank::ABSENT))
 }

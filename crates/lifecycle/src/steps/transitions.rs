@@ -208,10 +208,11 @@ fn stairs(element: &Element, part: &Part<'_>, low: u8) -> Vec<Stair> {
     stairs
 }
 
-/// Returns the transitions that undo a failed attempt.
+/// Returns the transitions that remove the leftovers of a Failed resource.
 ///
-/// A failed Create needs no Uninstall if the resource declares Delete. All other attempts need Uninstall and
-/// Delete.
+/// If Create was attempted and the resource declares Delete, the result is Delete. In all other cases, the result is
+/// Uninstall and Delete, even if `attempted` is `None`. The caller omits each transition that the resource does not
+/// declare.
 fn inverse(element: &Element, attempted: Option<Transition>) -> Transitions {
     if attempted == Some(Transition::Create) && element.declares(Transition::Delete) {
         return [Transition::Delete].into();

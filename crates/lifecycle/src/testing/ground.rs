@@ -32,11 +32,12 @@ pub struct Thing {
     pub generation: u64,
 }
 
-/// The simulated instances and pairs of some assemblies, and the requested versions of these assemblies.
+/// The simulated instances and pairs of some assemblies, and the versions of these assemblies.
 ///
 /// The methods `check_…` return an error if the state violates a rule. The error describes the violation.
 #[derive(Debug, Clone, Default)]
 pub struct Ground {
+    /// The desired version of each process that has begun, the newest last; see [`begin`](Self::begin).
     versions: Vec<Topology>,
     things: BTreeMap<ElementName, Thing>,
     /// The created and partly created pairs.
@@ -95,7 +96,9 @@ impl Ground {
         self.pairs.iter_mut().filter(|(key, _)| own(key)).for_each(|(_, bond)| bond.version = newest);
     }
 
-    /// Returns the position of the newest version in the list of requested versions.
+    /// Returns the number of the newest version.
+    ///
+    /// The versions of all assemblies are numbered from 0, in the order of the calls of [`begin`](Self::begin).
     pub fn newest(&self) -> usize {
         self.versions.len().saturating_sub(1)
     }
@@ -155,9 +158,9 @@ impl Ground {
         self.pairs.retain(|key, _| !gone.contains(key));
     }
 
-    /// Removes a resource after a failed creation of which no instance remains.
+    /// Removes a Failed resource that has neither an instance nor leftovers of one.
     ///
-    /// Unlike [`set`](Self::set), the function keeps the pairs of the resource.
+    /// Unlike [`set`](Self::set) with the state Absent, the function keeps the pairs of the resource.
     pub fn clear(&mut self, name: &ElementName) {
         self.things.remove(name);
     }
@@ -180,7 +183,7 @@ impl Ground {
 
     /// Tells whether a resource is inside the assembly `whole`.
     ///
-    /// `whole` may be a nested assembly. The function uses the newest of the requested versions that contain `whole`.
+    /// `whole` may be a nested assembly. The function uses the newest version in `versions` that contains `whole`.
     fn is_in(&self, name: &ElementName, whole: &ElementName) -> bool {
         let is_assembly = |t: &&Topology| t.get(whole).is_some_and(|e| e.kind == ElementKind::Assembly);
         let newest = self.versions.iter().rev().find(is_assembly);
@@ -352,8 +355,12 @@ impl Ground {
     ///
     /// Returns an error in two cases:
     ///
-    /// - The resource falls below the state that the pair requires.
-    /// - The pair must be created before the resource reaches a state, and the resource reaches this state.
+    /// - The first step takes the resource below the state that the pair requires.
+    /// - The first step brings the resource to a state, and the second step creates the pair. But the relationship has
+    ///   the modifier `pre`: the resource may reach the state only after the creation.
+    ///
+    /// If the resource is Failed or Broken before the first step, the function returns no error. The second case does
+    /// not apply to some parts of an assembly, because the assembly reaches the state only with the last of its parts.
     pub fn check_beside(
         &self,
         (name, from, to): (&ElementName, State, State),
@@ -408,7 +415,8 @@ impl Ground {
     /// rank early in two cases:
     ///
     /// - Another part is still below the rank.
-    /// - Another part had the rank before the process began. Then the planner need not delay the remaining parts.
+    /// - Another part had the rank before the process began. This part may have no step that could wait for the pair.
+    ///   The planner delays at least one part only if each part has a step to the rank.
     fn may_arrive_early(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
         let before = |name: &ElementName| self.before.get(name).and_then(|state| state.rank());
         whole
@@ -417,8 +425,9 @@ impl Ground {
             .any(|other| self.state(other).rank() < Some(rank) || before(other) >= Some(rank))
     }
 
-    /// Returns the rank (state as a number) of a resource. A resource whose first installation failed counts
-    /// as Absent.
+    /// Returns the rank (a state as a number) of a resource; `None` if the resource is Failed or Broken.
+    ///
+    /// A resource counts as Absent if it does not exist, or if it is Failed and has never been installed.
     fn rank(&self, name: &ElementName) -> Option<u8> {
         let thing = self.things.get(name);
         let nothing = thing.is_none_or(|thing| thing.state == State::Failed && thing.generation == 0);
@@ -472,10 +481,10 @@ impl Ground {
         [end(&key.source, sources.collect()), end(&key.target, targets.collect())]
     }
 
-    /// Returns the observable state of an assembly: the state of each resource, and the state of each pair.
+    /// Returns the observable state of an assembly: a text for each resource, by name, and a text for each pair.
     ///
-    /// For a resource, the text contains its state, its type, and whether its values are those of `desired`. For a
-    /// pair, the text is one of three: up to date, created with outdated values, or only partly created.
+    /// The text of a resource contains its state, its type, and whether its values are those of `desired`. The text of
+    /// a pair is `up to date`, `stale` (created with outdated values), or `half-made` (only partly created).
     pub fn seen(&self, desired: &Topology) -> (BTreeMap<String, String>, BTreeMap<PairKey, &'static str>) {
         let own = |name: &ElementName| name.assembly() == *desired.name();
         let mut things = BTreeMap::new();
@@ -491,7 +500,10 @@ impl Ground {
         (things, pairs.collect())
     }
 
-    /// Returns the observable state of the assembly `desired` after a successful process.
+    /// Returns the result that [`seen`](Self::seen) should have after a successful process.
+    ///
+    /// In this result, all resources of the assembly `desired` are Active, all pairs exist, and everything is up to
+    /// date.
     pub fn expected(desired: &Topology) -> (BTreeMap<String, String>, BTreeMap<PairKey, &'static str>) {
         let resources = desired.elements().iter().filter(|e| e.kind == ElementKind::Resource);
         let things = resources.map(|e| (e.name.to_string(), format!("Active up to date {}", e.descriptor)));
@@ -517,7 +529,8 @@ pub fn all_pairs(topology: &Topology, relationship: &Relationship) -> Vec<PairKe
     pairs
 }
 
-/// Returns the output of a resource.
+/// Returns the output of a resource, for example `t__c1#5`. `generation` identifies the publication; see
+/// [`Thing::generation`].
 fn output(name: &ElementName, generation: u64) -> String {
     format!("{name}#{generation}")
 }

@@ -60,7 +60,10 @@ pub struct Tie {
     pub operations: u8,
     /// The property of the source that the relationship reads: none (0), `in` (1), or `out` (2).
     ///
-    /// If the source publishes no output `out` in time, the relationship reads `in` instead.
+    /// The relationship reads `in` instead of `out` in two cases:
+    ///
+    /// - The source is an assembly, or a cluster of assemblies. Assemblies publish no outputs.
+    /// - The relationship may be created before the source is Installed, and so before the source publishes `out`.
     pub reads: u8,
 }
 
@@ -77,12 +80,15 @@ impl Tie {
     }
 }
 
-/// The specification of a random assembly in one of two versions.
+/// The specification of one version of a random assembly.
+///
+/// The function [`versions`] generates two versions of the same assembly. An entry of a list belongs to the entry at
+/// the same position in the other version.
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
-    /// The components of the assembly; `None` for a component that only the other version has.
+    /// The components of the assembly. `None` means that only the other version has a component at this position.
     pub components: Vec<Option<Component>>,
-    /// The relationships of the assembly; `None` for a relationship that only the other version has.
+    /// The relationships of the assembly. `None` means that only the other version has a relationship at this position.
     pub ties: Vec<Option<Tie>>,
 }
 
@@ -184,10 +190,11 @@ fn element(at: &str, kind: ElementKind, parent: Option<&str>) -> Element {
 }
 
 impl Component {
-    /// Returns the component's name, which depends on its shape.
+    /// Returns the full name of the component, for example `t__s2` for a cluster at position 2 of the assembly `t`.
     ///
-    /// A component that becomes a cluster or an assembly gets another name, because the planner does not
-    /// support such a change; see the limits in the design page.
+    /// The letter depends on the shape. So a resource that becomes a cluster or an assembly gets another name. If the
+    /// resource kept its name, an interrupted upgrade could confuse the planner; see "Limits" in
+    /// `docs/design/lifecycle.md`.
     fn name(&self, root: &str, at: usize) -> String {
         match self.shape {
             3 => format!("{root}__s{at}"),
@@ -200,12 +207,12 @@ impl Component {
 }
 
 impl Spec {
-    /// Returns the assembly under the name `t`.
+    /// Returns the topology of the assembly. The name of the assembly is `t`.
     pub fn topology(&self) -> Topology {
         self.topology_of("t")
     }
 
-    /// Returns the assembly under a given name.
+    /// Returns the topology of the assembly. The name of the assembly is `root`.
     ///
     /// # Panics
     ///

@@ -164,9 +164,14 @@ fn cease_at<'a>(
 
 /// Makes `step`, which removes pairs, wait until the target is stopped. So a running target keeps its pairs.
 ///
-/// The wait reverses the order of the creation: the pairs were created before the target was started. If the
-/// relationship permits another order of the creation, the function adds no wait. The planner drops the wait if the
-/// wait would close a cycle.
+/// The function adds the wait only for a relationship that meets these conditions:
+///
+/// - The modifier is `pre` for the target, and `post` for the source.
+/// - The required state of the target is below Active.
+///
+/// The pairs of such a relationship were created before the target was started. So the wait reverses this order.
+///
+/// The planner drops the wait if the wait would close a cycle.
 fn after_target_rests(
     constraints: &mut Constraints<'_>,
     old: &Relationship,

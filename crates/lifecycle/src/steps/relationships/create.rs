@@ -39,10 +39,10 @@ pub(super) struct NewPairs<'a> {
     pub(super) ends: Vec<(End, &'a Element)>,
 }
 
-/// Adds the steps that create the pairs of a relationship.
+/// Adds the steps that create the pairs of a relationship. Returns the steps that create at least one new pair.
 ///
-/// Some of these steps only re-create pairs that existed before. The result contains the other steps; see [`NewPairs`].
-/// If the plan removes no part, the result is not needed, and is empty.
+/// The function [`replace`](super::replace::replace) makes the removal of parts wait for the returned steps. If the
+/// plan removes no part, the result is empty.
 pub(super) fn create<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,
@@ -350,8 +350,8 @@ fn undo_first<'a>(
 ///
 /// The step `ceased` removes the old pairs. If a new source fails, the old pairs stay.
 ///
-/// A new source may itself wait for this removal. The wait has [`Priority::Weak`], so the planner drops it if it
-/// would close such a cycle.
+/// A new source may itself have to wait for `ceased`. Then the two waits would form a cycle. So the function gives the
+/// wait of `ceased` the priority [`Priority::Weak`], and the planner drops this wait if it would close a cycle.
 fn cease_late<'a, 'n>(
     constraints: &mut Constraints<'a>,
     new: &Relationship,
@@ -371,9 +371,10 @@ fn cease_late<'a, 'n>(
     }
 }
 
-/// Returns the steps that give new values to nodes, if the relationship reads these values.
+/// Returns the Reconfigure step of each node with a changed value that the relationship reads.
 ///
-/// The key of each step is the position of its node in `nodes`.
+/// The key of each step is the position of its node in `nodes`. `end` tells whether `nodes` are the sources or the
+/// targets of the relationship.
 fn given_anew<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     new: &Relationship,
@@ -388,7 +389,9 @@ fn given_anew<'a>(
     if read.is_empty() { HashMap::new() } else { nodes.iter().enumerate().filter_map(given).collect() }
 }
 
-/// Returns the phase in which a relationship is created at a target.
+/// Returns the phase of a step that creates the pairs of one target.
+///
+/// `sources` contains the sources of these pairs.
 fn create_phase<'n, 'a: 'n>(
     new: &Relationship,
     target: &Node<'_>,

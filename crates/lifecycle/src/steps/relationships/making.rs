@@ -30,7 +30,7 @@ pub(super) struct Making<'a> {
     /// The flag is `false`, for example, if the plan adds, removes or re-installs a source. A pair is one source and
     /// one target of the relationship.
     pub(super) sources_settled: bool,
-    /// The pairs of the relationship that were created with outdated values.
+    /// The outdated pairs of the relationship; see [`Current::outdated_of`].
     pub(super) outdated: Option<&'a OutdatedTargets>,
     /// Whether the creation of the relationship takes over the waits of parts that have no step.
     ///
@@ -45,8 +45,8 @@ pub(super) struct Making<'a> {
 impl Making<'_> {
     /// Returns the names of the sources at the positions `which`.
     ///
-    /// If `which` contains all sources of the relationship, returns the names of the ends that the relationship
-    /// declares.
+    /// If `which` contains all sources of the relationship, the result names each group instead of its nodes. For
+    /// example, the result contains `shop__web` instead of `shop__web__1` and `shop__web__2`.
     pub(super) fn listed(&self, which: &[usize]) -> Vec<ElementName> {
         if self.all_sources {
             listed(&self.new.sources, &self.sources, which)

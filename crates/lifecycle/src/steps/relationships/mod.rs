@@ -43,7 +43,6 @@ use crate::situation::{Options, Reads, Version};
 /// The changes of relationships for display.
 #[derive(Default)]
 pub(crate) struct Related {
-    /// The changes that the plan makes to relationships.
     pub(crate) changes: Vec<RelationshipChange>,
     /// The omitted changes of relationships. The plan omits them because the user limited it to some elements.
     ///
@@ -51,7 +50,7 @@ pub(crate) struct Related {
     pub(crate) undone: Vec<RelationshipChange>,
 }
 
-/// Adds the steps of all relationships, and the waits that they require.
+/// Adds the steps that create and remove relationships, and all waits that relationships require.
 ///
 /// `scope` contains the parts that the plan may touch; `None` if the plan is not limited.
 pub(crate) fn add(

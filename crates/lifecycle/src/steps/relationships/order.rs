@@ -15,15 +15,18 @@ use super::relation::Relation;
 use crate::constraints::{Arrival, Constraints, Priority};
 use crate::rank;
 
-/// Adds the waits of relationships without operations. N sources and M targets need N + M waits.
+/// Adds the waits of relationships without operations.
 ///
-/// A part without steps cannot wait, so other steps take over its waits; see [`Constraints::passed`]. A step can only
-/// take over a wait that has already been added. So the function handles the relationships in the order of
-/// [`in_order`], and in the reverse order for steps to lower states.
+/// For N sources and M targets, N + M waits are sufficient. For example, a barrier waits for the N sources, and the M
+/// targets wait for the barrier.
+///
+/// A part without steps cannot wait, so other steps take over its waits; see [`Constraints::passed`]. The function must
+/// add a wait before another step can take over the wait. So the function handles the relationships in the order of
+/// [`in_order`]. For steps to lower states, the function uses the reverse order.
 ///
 /// The steps that create relationships with operations take over waits, too. The list [`Constraints::arrivals`]
-/// contains these steps. The parameter `arrivals` gives, for each relationship in `relations`, the range of its steps
-/// in this list.
+/// contains these steps. For each relationship in `relations`, the parameter `arrivals` contains the range of the
+/// relationship's entries in the list.
 pub(super) fn order(
     constraints: &mut Constraints<'_>,
     relations: &[Relation<'_>],

@@ -21,7 +21,7 @@ pub(super) struct Relation<'a> {
     pub(super) changed: bool,
 }
 
-/// A node at an end of a relationship, with its path.
+/// A source or target of a relationship, and the state changes that the plan makes in this node ([`NodePath`]).
 pub(super) struct Node<'a> {
     pub(super) element: &'a Element,
     pub(super) path: NodePath,
@@ -48,8 +48,8 @@ pub(super) struct RelationshipPlanner<'p, 'a> {
 }
 
 impl<'a> RelationshipPlanner<'_, 'a> {
-    /// Returns the nodes of the sources or targets `ends`: all nodes of a group, or an element that is not a group
-    /// itself.
+    /// Returns the nodes of the sources or targets `ends`. A group yields all its nodes. Each other element counts as
+    /// one node.
     ///
     /// In each node, the flag [`Node::wanted`] is `true`, and the flags [`Node::stays`] and [`Node::drops`] are
     /// `false`.
@@ -117,9 +117,10 @@ impl<'a> RelationshipPlanner<'_, 'a> {
         scope.map_or(Reach::All, |(scope, topology)| scope.reach(topology, source.element, target.element))
     }
 
-    /// Returns the sources whose pairs with the target `target` were created with outdated values.
+    /// Returns the outdated pairs of the target `target`, by source; see [`Current::outdated_of`].
     ///
-    /// Returns `None` for a relationship that is not desired, because all its pairs are removed anyway.
+    /// Returns `None` if the target has no outdated pair. Also returns `None` if the relationship is not desired,
+    /// because all its pairs are removed anyway.
     pub(super) fn outdated_at(
         &self,
         relation: Relation<'a>,
@@ -130,7 +131,7 @@ impl<'a> RelationshipPlanner<'_, 'a> {
     }
 }
 
-/// Tells whether the pair with the source `name` was created with outdated values.
+/// Tells whether the pair with the source `name` is outdated. `outdated` contains the outdated pairs of its target.
 pub(super) fn is_outdated(outdated: Option<&OutdatedSources>, name: &ElementName) -> bool {
     outdated.is_some_and(|outdated| outdated.contains_key(name))
 }
@@ -146,7 +147,8 @@ fn side(relationship: &Relationship, end: End) -> (&[Endpoint], u8) {
 
 /// Returns the names of the nodes at the positions `which`.
 ///
-/// If `which` contains the positions of all nodes, returns the shorter list of the endpoints' names instead.
+/// If `which` contains the positions of all nodes, returns the names of `ends` instead. These are fewer names, because
+/// one name stands for all nodes of a group.
 pub(super) fn listed(ends: &[Endpoint], nodes: &[Node<'_>], which: &[usize]) -> Vec<ElementName> {
     if which.len() == nodes.len() {
         ends.iter().map(|end| end.element.clone()).collect()

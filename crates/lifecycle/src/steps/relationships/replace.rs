@@ -6,8 +6,8 @@
 //! A new node of a group replaces the removed nodes of that group. A new component replaces the removed components that
 //! were sources or targets of the same relationship.
 //!
-//! A new part may itself wait for the removal of the part that it replaces. To avoid this cycle, the planner drops the
-//! wait of the removal.
+//! A new part may itself have to wait for the removal of the old part that it replaces. Then the two waits would form a
+//! cycle. In this case, the planner drops the wait of the old part, and the plan removes the old part first.
 
 use std::collections::BTreeMap;
 

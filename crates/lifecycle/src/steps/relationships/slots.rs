@@ -14,31 +14,32 @@ use super::relation::Node;
 
 /// The turn (the number of the batch) in which a pair is removed, created, or both; `None` if the pair has no turn.
 ///
-/// A pair has no turn in these cases:
+/// The turn is 0 if the pair is removed or created outside of batches. A pair has no turn in these cases:
 ///
-/// - One of its nodes is *tied*: several batches concern the node.
-/// - Its two nodes go down in different batches, and the relationship is suspended.
-/// - The plan only removes the pair, and no batch replaces a node of the pair.
-/// - The plan only removes the pair, a batch replaces one of its nodes, and the other node goes down in another batch.
+/// - One of its nodes is *tied* to several batches. For example, the node is an assembly with parts in two batches.
+/// - Both nodes go down, but not in the same turn, and the relationship is suspended.
+/// - The plan removes the pair for good, and no batch replaces a node of the pair.
+/// - The plan removes the pair for good. A batch replaces one of its nodes, and the other node goes down, but not in
+///   this batch.
 ///
-/// A pair without a turn is removed before any node leaves its state, and created after all nodes have reached their
-/// states.
+/// A pair without a turn is removed before its source or target leaves its state, and created after both nodes have
+/// reached their states.
 pub(super) type Slot = Option<u32>;
 
 /// The [`Slot`] of a pair whose source and target change outside of batches.
 pub(super) const STATIC: Slot = Some(0);
 
-/// The pairs of one target that are re-created in the same batch.
+/// The pairs of one target that are created or re-created in the same batch.
 ///
-/// A pair is given as the position of its source in a list of sources.
+/// A pair is given as the position of its source in the caller's list of sources.
 pub(super) struct InSlot<'s> {
-    /// All pairs that are re-created in this batch.
+    /// All pairs that are created or re-created in this batch.
     pub(super) pairs: &'s [usize],
     /// The pairs in `pairs` that an earlier batch has already re-created. This batch re-creates them a second time.
     pub(super) again: Vec<usize>,
-    /// Whether `pairs` contains a pair that is not in `again`.
+    /// Whether `pairs` contains a pair that no earlier batch of this plan has created.
     pub(super) is_first: bool,
-    /// Whether this batch is the first to re-create a pair from an earlier plan.
+    /// Whether `pairs` contains a pair that existed before this plan, and that no earlier batch has re-created.
     pub(super) existed: bool,
 }
 
@@ -47,9 +48,10 @@ pub(super) struct InSlot<'s> {
 /// The caller uses [`each_slot`](Self::each_slot) to make the sources in a slot wait for all steps in this slot.
 #[derive(Default)]
 pub(super) struct Concerned {
-    /// For each pair, its slot and the position of its source in a list of sources.
+    /// The sources of the pairs. Each entry contains the slot of a pair, and the position of its source in the caller's
+    /// list of sources.
     ///
-    /// `sources` may contain equal entries: one for each pair of the same source in the same slot.
+    /// If several pairs of a source have the same slot, the list contains the same entry several times.
     pub(super) sources: Vec<(Slot, usize)>,
     pub(super) steps: Vec<(Slot, Draft)>,
 }
@@ -76,10 +78,10 @@ pub(super) fn in_slot<T>(items: &[(Slot, T)], slot: Slot) -> &[(Slot, T)] {
     &items[start..start + count]
 }
 
-/// Tells whether a node changes in the batch of a [`Slot`].
+/// Tells whether a node changes in the turn `slot`. All changes outside of batches have the turn 0.
 ///
-/// For pairs without a batch (`None`), the result is always `true`: such pairs are removed before all changes of nodes,
-/// and created after them.
+/// If `slot` is `None`, the result is always `true`. Pairs with this slot are removed before their nodes change, and
+/// are created after their nodes have changed. So the turn of the node does not matter.
 pub(super) fn moves_in(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| turn == node.path.rolls.turn)
 }
@@ -94,7 +96,7 @@ pub(super) fn is_done(slot: Slot, node: &Node<'_>) -> bool {
 /// Returns the [`Slot`] (the batch) in which the plan removes or re-creates an existing pair.
 ///
 /// The second value is a second batch that re-creates the pair. It is only set if the source and the target go down in
-/// different batches.
+/// different turns.
 pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (Slot, Option<Slot>) {
     if source.path.rolls.tied || target.path.rolls.tied {
         return (None, None);
@@ -121,7 +123,7 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (S
 /// pair has no batch (`None`) in two cases:
 ///
 /// - No batch replaces a node of the pair.
-/// - The other node of the pair goes down in another batch.
+/// - The other node of the pair also goes down, but not in this batch.
 fn slot_of_swapped(source: &Node<'_>, target: &Node<'_>) -> Slot {
     let (removed, other) = if source.path.rolls.swaps { (source, target) } else { (target, source) };
     let turn = removed.path.rolls.turn;
@@ -137,23 +139,25 @@ pub(super) fn slot_of_new(source: &Node<'_>, target: &Node<'_>) -> Slot {
 
 /// The pairs of one target, sorted by [`Slot`].
 pub(super) struct BySlot {
-    /// The re-creations of the pairs. A pair that is re-created in two batches has two entries.
+    /// The creations of the pairs. A pair that is created in two batches has two entries.
     turns: Vec<Turn>,
-    /// For each entry of `turns`, the position of the pair's source in a list of sources.
+    /// The sources of the pairs, in the order of `turns`, as positions in the caller's list of sources.
     sources: Vec<usize>,
 }
 
-/// The re-creation of one pair in one batch.
+/// The creation or re-creation of one pair in one batch.
 struct Turn {
     slot: Slot,
     /// Whether an earlier batch has already re-created the pair.
     is_again: bool,
-    /// Whether the pair comes from an earlier plan, and `slot` is the first batch that re-creates the pair.
+    /// Whether the pair existed before the plan. If `is_again` is set, the value is always `false`.
     existed: bool,
 }
 
 impl BySlot {
-    /// Creates a [`BySlot`] in which all pairs have the same slot, without a second re-creation.
+    /// Creates a [`BySlot`] for a plan without batches: all pairs have the same slot, and each pair is created once.
+    ///
+    /// The flag [`InSlot::existed`] is always `false`, because the flag only matters in a plan with batches.
     pub(super) fn of_one(slot: Slot, sources: Vec<usize>) -> Self {
         let turn = || Turn { slot, is_again: false, existed: false };
         Self { turns: std::iter::repeat_with(turn).take(sources.len()).collect(), sources }
@@ -192,7 +196,7 @@ impl BySlot {
         self.turns.iter().any(|turn| turn.is_again)
     }
 
-    /// Returns the slots with their pairs.
+    /// Returns each slot with its pairs, in ascending order. The slot `None` comes first.
     pub(super) fn each(&self) -> impl Iterator<Item = (Slot, InSlot<'_>)> {
         let mut sources = self.sources.as_slice();
         self.turns.chunk_by(|one, next| one.slot == next.slot).map(move |turns| {

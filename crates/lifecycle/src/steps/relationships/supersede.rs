@@ -58,8 +58,10 @@ fn named<'r>(relationships: impl Iterator<Item = &'r Relationship>) -> ByName<'r
     relationships.map(|of| ((&of.assembly, &of.name), of)).collect()
 }
 
-/// Tells whether two steps concern a common source. A step names its sources, or the groups and assemblies that
-/// contain all of its sources.
+/// Tells whether two steps have a source in common.
+///
+/// A step may name a group or an assembly as its source. Each element inside this source then counts as a source, too.
+/// For example, one step names `shop__web`, and the other step names `shop__web__1`. The common source is node 1.
 fn share_a_source(one: &Relate, other: &Relate) -> bool {
     has_one_within(one, other) || has_one_within(other, one)
 }

@@ -16,10 +16,11 @@ use crate::rank;
 
 /// Delays the step `step`, which removes pairs, while a node still needs these pairs.
 ///
-/// With the modifier `pre`, a node needs its pairs before it reaches its required state. An earlier batch has changed
-/// such a node, and has created its pairs. So `step` waits until the node has reached the required state.
+/// An earlier batch has created the pairs. A source or target with the modifier `pre` reaches its required state only
+/// after this creation, and needs the pairs until then. So `step` waits until this node has reached its state.
 ///
-/// `again` contains the sources of the pairs, as positions in `making.sources`.
+/// The function ignores each node that changes in `slot`, the batch of `step`. `again` contains the sources of the
+/// pairs, as positions in `making.sources`.
 pub(super) fn after_held_ends<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -80,10 +81,11 @@ pub(super) fn after_sources<'a>(
     }
 }
 
-/// Makes the creation of a relationship wait for outputs that the node `end` reads.
+/// Makes the step `step`, which creates a relationship, wait for outputs that its source or target `end` reads.
 ///
-/// The function is called for a node that changes only in a later batch. The operations of the relationship that
-/// are called on this node already get the values of the desired version, which contain the outputs.
+/// The function is called if `end` changes in a later batch than the batch of `step`. At the time of `step`, the node
+/// still has its old values. But an operation that `step` calls on the node gets the desired values of the node. These
+/// values contain the outputs, so the outputs must be published before `step`.
 pub(super) fn after_producers(
     constraints: &mut Constraints<'_>,
     new: &Relationship,
@@ -174,11 +176,11 @@ pub(super) fn after_end(
     }
 }
 
-/// Makes the step `step`, which creates a relationship, wait for one of several sources.
+/// Makes the step `step`, which creates a relationship with several sources, wait for the source `source`.
 ///
-/// The step `reached` brings the source to the [rank](crate::rank) `least`. The creation waits until this step has
-/// ended, even if the step has failed. So a failed source does not prevent the creation of the relationship with the
-/// other sources.
+/// The step `reached` brings `source` to the [rank](crate::rank) `least`; `None` if there is no such step. `step` waits
+/// until `reached` has ended, even if `reached` has failed. So a failed source does not prevent the creation of the
+/// relationship with the other sources.
 fn after_each(
     constraints: &mut Constraints<'_>,
     making: &Making<'_>,
