@@ -71,7 +71,7 @@ pub struct CodeInfo {
 }
 
 impl CodeInfo {
-    /// Creates an entry, for the macro [`codes!`](crate::codes!).
+    /// Creates the explanation of a code, for the macro [`codes!`](crate::codes!).
     #[doc(hidden)]
     pub const fn declare(code: Code, title: &'static str, explanation: &'static str) -> Self {
         Self { code, title, explanation }

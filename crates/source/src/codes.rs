@@ -1,7 +1,9 @@
-//! The codes of this crate: problems of a text that are independent of its meaning.
+//! The codes of this crate. They are for problems that any YAML or JSON document can have, such as wrong indentation or
+//! an unknown key.
 //!
-//! Each code has a page. The first YAML block of a page is an example text that causes only this code. A test
-//! loads the examples. If a fix is offered, the test applies it and loads the text again.
+//! `windlass explain` shows the page of a code. The first YAML block of a page is an example: a text that causes only
+//! this code. A test loads each example. If windlass offers a fix for the example, the test applies the fix and loads
+//! the fixed text. The code must then no longer occur.
 
 crate::codes! {
     SYNTAX = "WL0001", "not YAML",

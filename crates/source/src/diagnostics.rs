@@ -27,14 +27,14 @@ use crate::{Diagnostic, Fix, Severity, codes};
 #[serde(transparent)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
-    /// Numbers of kept diagnostics.
+    /// Counts of the diagnostics in `list`. The note about omitted diagnostics is not counted.
     #[serde(skip)]
     kept: SeverityCounts,
-    /// Numbers of omitted diagnostics.
+    /// Counts of the diagnostics that are not in `list`, because a limit was reached.
     #[serde(skip)]
     rest: SeverityCounts,
-    /// Numbers in the note about omitted diagnostics, which is the last entry of `list`. All numbers are 0 if `list`
-    /// has no such note. [`Diagnostics::settle`] updates the note and these numbers.
+    /// The counts that the note about omitted diagnostics states. The note is the last entry of `list`. If `list` has
+    /// no note, all counts are 0. [`Diagnostics::settle`] updates the note, and sets `noted` to `rest`.
     #[serde(skip)]
     noted: SeverityCounts,
 }
@@ -183,7 +183,8 @@ impl<'a> IntoIterator for &'a Diagnostics {
     }
 }
 
-/// Creates the note about omitted diagnostics.
+/// Creates the note at the end of a list, such as "3 more errors are not shown". [`Diagnostics::push`] recognises a
+/// note by its field `rest`.
 fn note(omitted: SeverityCounts) -> Diagnostic {
     let count = |count: usize, what: &str| {
         let plural = if count == 1 { "" } else { "s" };

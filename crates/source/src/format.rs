@@ -57,7 +57,8 @@ fn values(documents: &[Node]) -> Vec<serde_json::Value> {
 /// The layout of a text. Lines count from 1, columns from 0.
 struct Layout<'s> {
     source: &'s Source,
-    /// Lines that begin with a block entry, each with its old and its new column.
+    /// The lines that begin with a block entry: with a key or a `-` outside of `{…}` and `[…]`. Each line number is
+    /// mapped to the old and the new column of the entry.
     starts: BTreeMap<usize, (usize, usize)>,
     /// The first and the last line of each block scalar. The formatter keeps blanks at the ends of all lines of a
     /// block scalar, because these blanks are data.
@@ -187,11 +188,11 @@ impl Layout<'_> {
         out
     }
 
-    /// Finds the entry that a comment belongs to, and returns the old and the new column of this entry. The formatter
-    /// moves the comment by the same number of columns. `line` and `column` are the place of the comment.
+    /// Returns the old and the new column of the entry with which a comment moves. The formatter moves the comment by
+    /// the difference of these columns. `line` and `column` are the place of the comment.
     ///
-    /// If the entry below the comment is in the same column, the comment moves with this entry. Otherwise, the
-    /// comment moves with the nearest earlier entry in the same column. `None` if no earlier entry is in this column.
+    /// If the next entry below the comment is in the same column as the comment, the comment moves with this entry.
+    /// Otherwise, the comment moves with the nearest earlier entry in this column. `None` if there is no such entry.
     fn comment(&self, line: usize, column: usize) -> Option<(usize, usize)> {
         let next = self.starts.range(line..).next().map(|(_, columns)| *columns);
         let is_same = |columns: &(usize, usize)| columns.0 == column;

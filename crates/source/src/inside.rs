@@ -157,8 +157,9 @@ impl Walk<'_> {
         self.escaped_break = false;
     }
 
-    /// Compares the text of a plain or quoted scalar with its source, and records the parts. Returns `false` if the
-    /// text and the source do not match.
+    /// Compares the text of a plain or quoted scalar with the source, and adds the matching [`Part`]s to `parts`.
+    /// `quote` is the quotation mark of the scalar; `None` for a plain scalar. Returns `false` if the text and the
+    /// source do not match.
     fn flow(&mut self, quote: Option<char>) -> bool {
         // A repair may have added quotes that the source doesn't have.
         let quote = quote.filter(|&quote| self.raw.starts_with(quote));
@@ -184,8 +185,8 @@ impl Walk<'_> {
         true
     }
 
-    /// Matches a run of spaces and line breaks in the source with the characters that the run produces in the
-    /// text: one space, or line breaks.
+    /// Adds the [`Part`] for a run of spaces, tabs and line breaks in the source. `raw` is the length of the run in
+    /// bytes. A run with a single line break normally produces one space in the text.
     fn fold(&mut self, raw: usize) {
         let breaks = self.raw[self.at..self.at + raw].matches('\n').count();
         // A single line break produces a space. Of several line breaks, the first one produces nothing. After
@@ -224,8 +225,8 @@ impl Walk<'_> {
         true
     }
 
-    /// Compares the text of a block scalar with its source, and records the parts. `indent` is the number of spaces
-    /// before each line of the source. Returns `false` if the text and the source do not match.
+    /// Compares the text of a block scalar with the source, and adds the matching [`Part`]s to `parts`. `indent` is the
+    /// number of spaces before each line of the source. Returns `false` if the text and the source do not match.
     fn block(&mut self, indent: usize) -> bool {
         // Empty lines before the first character are not part of the node's span.
         let empty = self.text.len() - self.text.trim_start_matches('\n').len();
@@ -252,8 +253,8 @@ impl Walk<'_> {
         true
     }
 
-    /// Matches a run of line breaks in the source with the characters that the run produces in the text: one
-    /// space, or line breaks.
+    /// Adds the [`Part`] for a run of line breaks in the source, with the indentation of the next lines. In a folded
+    /// block, a single line break normally produces one space in the text. Other runs produce line breaks.
     fn breaks(&mut self, indent: usize) {
         let before = self.at;
         let mut end = self.at;

@@ -1,8 +1,12 @@
-//! Tables of the keys of a document language, by section. The JSON Schema of the language is generated from
-//! them.
+//! Tables of the keys of a document language, such as the language of descriptors. Each section of a document has its
+//! own table. The function [`schema`] generates the JSON Schema of the language from the tables.
 //!
-//! A crate declares its language once, with [`section!`](crate::section!). Its reader takes the names of the
-//! keys from the tables, and [`schema`] generates the schema from them. So a new key is added in one place.
+//! A crate declares its tables with [`section!`](crate::section!). The code that reads documents takes the names of the
+//! keys from the same tables. So a new key is added in one place.
+//!
+//! Each key of a table has a *form*: the kind of value that the key accepts. In the following example, the key `name`
+//! has the form `Text`. The key `parts` has the form `ByName`: its value is a mapping from names to sections with the
+//! keys of `PART`.
 //!
 //! ```
 //! use serde_json::{Value, json};
@@ -68,11 +72,11 @@ pub enum Body {
     Mapping,
     /// A mapping, which may have only declared keys.
     Strict,
-    /// A mapping, which may have undeclared keys. Null stands for an empty mapping.
+    /// A mapping, which may have undeclared keys; or null, which stands for an empty mapping.
     OrNull,
-    /// A mapping, which may have only declared keys. Null stands for an empty mapping.
+    /// A mapping, which may have only declared keys; or null, which stands for an empty mapping.
     StrictOrNull,
-    /// Any value. A value other than a mapping causes only a warning.
+    /// Any value. A mapping is expected; any other value is accepted with a warning.
     Anything,
 }
 
@@ -118,7 +122,7 @@ macro_rules! section {
 /// The forms of a document language, with the JSON Schema of each form. A *form* is the kind of value that a key
 /// accepts, such as text.
 pub trait Forms {
-    /// The type of the forms. It is usually an enum with one variant for each form, such as `Text` and `Number`.
+    /// The type of a form, usually an enum. Each variant is one kind of value, such as `Text` or `Number`.
     type Form: Copy + 'static;
 
     /// Returns the JSON Schema of a form, for example `{"type": "string"}`. The schema may be a `$ref` to one of the
@@ -201,8 +205,8 @@ pub fn or_null(schema: &Value) -> Value {
     json!({"anyOf": [schema, {"type": "null"}]})
 }
 
-/// Returns the schema of a mapping with arbitrary keys. Each value has the schema `value`. Null stands for an
-/// empty mapping.
+/// Returns the schema of a mapping with arbitrary keys. Each value of the mapping has the schema `value`. The schema
+/// also accepts null in place of the whole mapping.
 pub fn by_name(value: &Value) -> Value {
     json!({"type": ["object", "null"], "additionalProperties": value})
 }

@@ -68,10 +68,10 @@
 //! # Deviations
 //!
 //! The loader deviates from YAML 1.2 in these points. Keys are text, so `1` and `"1"` are the same key, and a
-//! collection as a key is an error. Equal keys are an error, except with [`DuplicateKeys::LastWins`]. A plain
-//! key `<<` merges other mappings, except with [`MergeKeys::Keep`]. With [`Reading::Script`], a scalar is a
-//! boolean or a number only if YAML 1.1 gives it the same value. Tags have no effect, except those of the core
-//! types.
+//! collection as a key is an error. Equal keys are an error, except with [`DuplicateKeys::LastWins`]. By default, a
+//! plain key `<<` merges other mappings; see [`MergeKeys`]. With [`Reading::Script`], a scalar is a boolean or a number
+//! only if YAML 1.1 and YAML 1.2 agree on its value. Otherwise, the scalar is text. Tags have no effect, except those
+//! of the core types.
 
 mod code;
 pub mod codes;

@@ -8,11 +8,11 @@ use serde::de::{Error, Expected, Unexpected};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Misfit {
     pub(crate) message: String,
-    /// The unknown name, with the known names.
+    /// The unknown key or value; `None` if the error has another cause.
     pub(crate) unknown: Option<Unknown>,
 }
 
-/// A name that is unknown at its place.
+/// An unknown key or value of a document. The Rust type accepts only the names `known`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unknown {
     pub(crate) name: String,

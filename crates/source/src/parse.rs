@@ -8,14 +8,14 @@ use crate::misfit::{Misfit, Unknown};
 use crate::reader::Reader;
 use crate::{Diagnostic, Fix, Key, Kind, Node, Reading, Source, codes, listed, suggest, suggest_unique};
 
-/// The target of a path.
+/// The result of [`Node::locate`]: the node at the end of a JSON pointer such as `/ports/0/name`.
 #[derive(Clone, Copy, Debug)]
 pub struct Located<'n> {
-    /// The node at the end of the path; the last existing node of the path if the whole path does not exist.
+    /// The node at the end of the pointer; the last existing node of the pointer if not all its nodes exist.
     pub node: &'n Node,
     /// Key of the node; none for the root and for an item of a sequence.
     pub key: Option<&'n Key>,
-    /// Whether the whole path exists.
+    /// Whether all nodes of the pointer exist.
     pub complete: bool,
 }
 

@@ -5,11 +5,17 @@ use serde_json::{Number, Value};
 
 use crate::{Scalar, SpiffScalar, Style};
 
-/// The conversion of scalars to data.
+/// The rules by which a scalar becomes data: null, a boolean, a number or a text.
 ///
-/// Without a tag, only plain scalars can become null, booleans or numbers. Keys are always text. A number
-/// that neither `i64` nor `u64` nor `f64` represents exactly stays text, so no value is rounded silently. An
-/// empty cell of the table means that a strict JSON document can't contain the scalar.
+/// Without a tag, only plain scalars can become null, booleans or numbers. Keys are always text.
+///
+/// A number stays text if its digits would change by the conversion to `i64`, `u64` or `f64`. For example, `0.1`
+/// becomes a number, and `123456789012345678901` stays text. Zeros at the end of a fraction don't count: `1.10` becomes
+/// `1.1`. [`Reading::Spiff`] has no such limit, and rounds numbers.
+///
+/// The table shows examples. In the column `Script`, a scalar is text if YAML 1.1 and YAML 1.2 disagree on its value.
+/// An empty cell means that a strict JSON document can't contain the scalar. [`SpiffScalar`] defines the rules of
+/// [`Reading::Spiff`], which is not in the table.
 ///
 /// | plain scalar | `Text` | `Script` | `Json` |
 /// |---|---|---|---|
@@ -65,7 +71,8 @@ impl Reading {
     }
 }
 
-/// Converts a scalar of spiff to JSON.
+/// Converts the value of a scalar of spiff to JSON. `text` is the original text of the scalar. The function returns
+/// `text` if JSON can't represent the value, such as an infinite number.
 fn spiff(scalar: SpiffScalar, text: &str) -> Value {
     match scalar {
         SpiffScalar::Null => Value::Null,
@@ -135,8 +142,9 @@ fn float(text: &str) -> Option<Number> {
     Number::from_f64(text.parse().ok()?)
 }
 
-/// Tells whether `i64`, `u64` or `f64` represents a JSON or YAML number exactly, so that the formatted number
-/// has the same digits.
+/// Tells whether the digits of a number stay the same if the number is converted to `i64`, `u64` or `f64` and formatted
+/// again. Zeros at the end of a fraction don't count. For example, the result is true for `0.1` and `1.10`, and false
+/// for `123456789012345678901`.
 fn exact(text: &str) -> bool {
     if text.parse::<u64>().is_ok() || text.parse::<i64>().is_ok() {
         return true;
@@ -145,7 +153,9 @@ fn exact(text: &str) -> bool {
     Number::from_f64(number).is_some_and(|number| decimal(&number.to_string()) == decimal(text))
 }
 
-/// Returns the significant digits of a decimal number, and the power of ten of the last digit.
+/// Returns the digits of a decimal number, and the power of ten of the last digit. The digits have no sign, and no
+/// zeros at the start and the end. For example, the result for `-1.20e3` is `("12", 2)`. `None` if the power does not
+/// fit into `i64`.
 fn decimal(text: &str) -> Option<(String, i64)> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (mantissa, power) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));

@@ -26,7 +26,6 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Numbers of diagnostics by severity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SeverityCounts {
     pub(crate) errors: usize,

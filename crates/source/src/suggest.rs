@@ -33,12 +33,15 @@ pub fn suggest_unique<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
 /// Maximum length of a compared name in bytes. A longer text is not taken for a misspelling.
 const LONGEST: usize = 200;
 
-/// Maximum effort of a search for the nearest candidate. The search ends when the sum of all efforts exceeds this
-/// maximum. Each candidate costs [`BASE_EFFORT`], and 1 more for every 8 of its bytes. The computation of an edit
-/// distance costs the product of both lengths in bytes.
+/// Maximum effort of a search for the nearest candidate. The search ends when its effort exceeds this maximum. The
+/// effort is a rough measure of time:
+///
+/// - Each candidate costs [`BASE_EFFORT`], and 1 more for every 8 of its bytes.
+/// - Each computation of an edit distance costs the length of the name in bytes times the length of the candidate in
+///   bytes.
 const EFFORT: usize = 1 << 16;
 
-/// The effort for the comparison with a candidate of any length. Longer candidates cost more.
+/// The effort that every candidate costs, regardless of the candidate's length; see [`EFFORT`].
 const BASE_EFFORT: usize = 2;
 
 /// Returns the candidate that is nearest to `name`, like [`suggest`], and whether the candidate is unique. The result
@@ -165,8 +168,10 @@ impl Wanted {
     /// Returns a lower bound of the number of edits between the name and `candidate`. The method may stop counting when
     /// the bound exceeds `most`.
     ///
-    /// The method counts the characters that only one of the two names has. Each edit adds at most one such character,
-    /// and removes at most one. This bound rejects most candidates, and costs much less than the edit distance.
+    /// The bound is the larger of two counts: the characters that only the name has, and the characters that only
+    /// `candidate` has. For example, the bound for `ports` and `host` is 2, because only `ports` has `p` and `r`. Each
+    /// edit lowers each count by at most 1. The bound rejects most candidates, and costs much less than the edit
+    /// distance.
     fn fewest_edits(&self, candidate: &str, most: usize) -> usize {
         if candidate.is_ascii() {
             // Nearly all candidates are ASCII, and most are rejected here.

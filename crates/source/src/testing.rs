@@ -1,7 +1,8 @@
 //! Helpers for tests of the pages that `windlass explain` shows (feature `testing`).
 //!
-//! Every diagnostic has a code, and each code has a page that explains it. The first block of YAML on the page is an
-//! example: the check of this document reports exactly this code. Each crate that defines codes tests its own examples.
+//! Every diagnostic has a code, and each code has a page that explains it. The first block of YAML on a page is an
+//! example: a document that causes diagnostics with this code, and no other diagnostics. Each crate that defines codes
+//! tests its own examples.
 
 use std::collections::BTreeSet;
 
@@ -44,8 +45,9 @@ pub fn page_problems(
 
 /// Returns the codes for whose [examples](example) `check` offers a fix. The codes keep their order.
 ///
-/// The function applies the fixes to each example, and checks the example again. A test compares the returned list with
-/// a fixed list, and so notices if a fix is no longer offered.
+/// `check` receives a code and the text of its example, and returns the diagnostics of this text. The function applies
+/// the offered fixes to the example, and then checks the example again. A test compares the returned codes with the
+/// expected codes, and so notices if `check` no longer offers a fix.
 ///
 /// # Panics
 /// If `check` reports the code of an example again after the fixes were applied.

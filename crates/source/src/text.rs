@@ -31,7 +31,8 @@ pub struct Source {
     is_hidden: bool,
 }
 
-/// Number of bytes in a block whose characters are counted.
+/// Number of bytes in one block of [`Source::characters`]. This list contains the number of characters before each
+/// block. So the source finds the column of an offset in a long line without reading the whole line.
 const BLOCK: usize = 256;
 
 impl Source {

@@ -36,7 +36,9 @@ pub trait Tree: Sized {
     /// Returns the content of this node.
     fn content(&self) -> Content<'_, Self>;
 
-    /// Returns the comment that is written on the first line of this node.
+    /// Returns the comment of this node, without `#`. [`emit`] writes the comment at the end of the node's first line.
+    ///
+    /// [`emit`] ignores the comment of a non-empty list or mapping that is the whole document or an item of a list.
     fn comment(&self) -> Option<&str> {
         None
     }
@@ -132,7 +134,10 @@ struct Out {
 const LONGEST_SIMPLE_KEY: usize = 1000;
 
 impl Out {
-    /// Writes items. With `inline`, the first item is written on the current line, after a `- `.
+    /// Writes the items of a list, each after a `- `. `depth` is the level of indentation.
+    ///
+    /// `inline` is true if the current line already ends with the `- ` of an outer list. The first item then follows on
+    /// this line.
     fn list<T: Tree>(&mut self, items: &[T], depth: usize, mut inline: bool) {
         for item in items {
             self.indent(depth, &mut inline);
@@ -145,7 +150,10 @@ impl Out {
         }
     }
 
-    /// Writes entries. With `inline`, the first entry is written on the current line, after a `- `.
+    /// Writes the entries of a mapping. `depth` is the level of indentation.
+    ///
+    /// `inline` is true if the current line already ends with the `- ` of a list. The first entry then follows on this
+    /// line.
     fn map<T: Tree>(&mut self, entries: &[(&str, &T)], depth: usize, mut inline: bool) {
         for (key, value) in entries {
             self.indent(depth, &mut inline);

@@ -16,8 +16,9 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// Tells whether every reader reads a key without quotes as text. The key must be a word that is no keyword of
-/// YAML 1.1 or 1.2.
+/// Tells whether every reader reads the key `name` as text if the key has no quotes. The result is true for a word such
+/// as `image` or `max-size`. The result is false for a keyword of YAML 1.1 or 1.2, such as `yes`, and for all other
+/// texts.
 pub(super) fn is_safe(name: &str) -> bool {
     const KEYWORDS: [&str; 9] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
     let mut bytes = name.bytes();
@@ -26,9 +27,14 @@ pub(super) fn is_safe(name: &str) -> bool {
         && !KEYWORDS.iter().any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// Tells whether `text` can be written without quotes. Every reader must then read one of two things: the same
-/// text, or an integer or boolean with the same spelling, such as `12` or `true`. Versions (`1.10`), dates,
-/// `yes`, `010` and other ambiguous texts need quotes.
+/// Tells whether [`EmitStyle::Text`](super::EmitStyle::Text) writes `text` without quotes. The result is true only in
+/// these cases:
+///
+/// - Every reader reads the unquoted text as the same text. Example: `resource::web::1.0`.
+/// - The text is `true`, `false` or a whole number such as `12`. All readers then read this text, or the boolean or
+///   number with the same spelling.
+///
+/// The result is false for ambiguous texts, such as `1.10`, `2020-01-01`, `yes` and `010`.
 pub(super) fn is_plain(text: &str) -> bool {
     const KEYWORDS: [&str; 8] = ["y", "n", "yes", "no", "on", "off", "null", "nan"];
     const SIGNS: &str = "_-./@+: ,();='?!*&";
@@ -60,8 +66,8 @@ pub(super) fn is_block(text: &str) -> bool {
         && !text.chars().any(|c| c != '\n' && (needs_escape(c) || is_false_blank(c)))
 }
 
-/// Writes a number: an integer as digits, a float with a point and a signed exponent. YAML 1.1 reads other
-/// forms of floats as text.
+/// Writes a number. A float has a point, and an exponent has a sign: `1e16` is written as `1.0e+16`. A reader of YAML
+/// 1.1 would read `1e16` as text.
 pub(super) fn number(out: &mut String, number: &serde_json::Number) {
     let text = number.to_string();
     let Some((mantissa, exponent)) = text.split_once('e') else {

@@ -26,8 +26,8 @@ impl<'s> Draft<'s> {
         &self.text
     }
 
-    /// Applies repairs. The spans of `repairs` are byte offsets in the text with the earlier repairs. Returns whether
-    /// the text has changed. If the text has not changed, a second reading would stop at the same error.
+    /// Applies repairs. The spans of `repairs` are byte offsets in [`text`](Self::text) before this call. Returns
+    /// whether the text has changed. If the text has not changed, a second reading would stop at the same error.
     pub(super) fn apply(&mut self, repairs: Vec<Edit>) -> bool {
         let new = repairs.into_iter().map(|edit| self.mapped(edit)).collect();
         let before = std::mem::take(&mut self.text);
@@ -36,8 +36,8 @@ impl<'s> Draft<'s> {
         self.text != before
     }
 
-    /// Tells whether a repair would change an earlier repair. The spans of `repair` are byte offsets in the
-    /// text with the earlier repairs.
+    /// Tells whether a repair would change an earlier repair. The spans of `repair` are byte offsets in
+    /// [`text`](Self::text).
     pub(super) fn repairs_again(&self, repair: &[Edit]) -> bool {
         let mapped = repair.iter().map(|edit| self.span(edit.span.range()));
         mapped.into_iter().any(|span| self.edits.iter().any(|old| meet(old.span, span)))

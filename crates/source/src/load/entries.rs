@@ -15,7 +15,7 @@ pub(super) fn settle(entries: Vec<Entry>, options: &LoadOptions, report: &mut Re
     Mapping::new(settler.merged(entries))
 }
 
-/// Tells whether a key is a merge key.
+/// Tells whether a key is a merge key: an unquoted `<<`. With [`MergeKeys::Keep`], no key is a merge key.
 pub(super) fn is_merge(key: &Key, options: &LoadOptions) -> bool {
     options.merge_keys != MergeKeys::Keep && key.style() == Style::Plain && key.text() == "<<"
 }

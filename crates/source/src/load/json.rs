@@ -85,7 +85,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Opens a collection. Returns whether a value follows.
+    /// Reads the opening bracket of a collection. Returns `true` if the caller must read the first value. In an object,
+    /// the key of this value is already read. Returns `false` if the collection is empty, and therefore already closed.
     fn open(&mut self, open: u8) -> Result<bool, Halt> {
         let span = Span::from(self.at..self.at + 1);
         self.at += 1;
@@ -106,7 +107,9 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    /// Reads the text after a value: a comma and the next value, or the end of the collection.
+    /// Reads the text after a value of the innermost collection: the closing bracket, or a comma and the next item or
+    /// entry. `open` is the opening bracket of the collection. [`value`](Self::value) reads the value of the item or
+    /// entry.
     fn after_value(&mut self, open: u8) -> Result<(), Halt> {
         self.blanks();
         match self.peek() {
@@ -219,7 +222,7 @@ impl Reader<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Returns advice for a character that JSON doesn't allow.
+    /// Returns advice if the next character is a frequent mistake, such as `'` or `#`; otherwise `None`.
     fn hint(&self) -> Option<&'static str> {
         match self.peek()? {
             b'\'' => Some("JSON takes double quotes only"),
@@ -229,7 +232,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports a mistake at the next character or word, which replaces `{}` in the message.
+    /// Creates the error for the next character or word. In `message`, `{}` stands for this character or word.
     fn mistake(&self, message: &str, help: Option<&'static str>) -> Halt {
         let rest = &self.text[self.at..];
         let word = self.end_of(|b| b.is_ascii_alphanumeric() || b == b'_');

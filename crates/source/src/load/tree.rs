@@ -99,7 +99,8 @@ impl<'o> Tree<'o> {
         self.complete(Built { node, weight, height: 0 }, anchor)
     }
 
-    /// Returns a block scalar's span without the line breaks after it.
+    /// Returns the span of a scalar. For a block scalar, the line breaks, spaces and tabs at the end are removed from
+    /// the span. For other scalars, the result is `span`.
     fn trimmed(&self, span: Span, style: Style) -> Span {
         if !matches!(style, Style::Literal | Style::Folded) {
             return span;
@@ -143,8 +144,9 @@ impl<'o> Tree<'o> {
         self.check_depth(span, 0)
     }
 
-    /// Closes the innermost collection. For a collection in brackets, `end` is the span of the closing
-    /// bracket.
+    /// Closes the innermost collection. The span of a collection in brackets extends to `end`, which is normally the
+    /// span of the closing bracket. The span of any other collection ends with the last item or entry, regardless of
+    /// `end`.
     pub(super) fn close(&mut self, end: Span) -> Result<(), Stop> {
         let Some(frame) = self.open.pop() else { return Ok(()) };
         let span = match (frame.flow, frame.end()) {
@@ -310,7 +312,8 @@ impl Frame {
     }
 }
 
-/// Converts a node to a key. If the node is a collection, reports an error.
+/// Converts a node to a key whose value is not read yet. If the node is a collection, reports an error and returns
+/// [`PendingKey::Unusable`].
 fn pending(report: &mut Report, node: Node) -> PendingKey {
     let (span, what) = (node.span(), node.describe());
     if let Kind::Scalar(scalar) = node.into_kind() {

@@ -20,8 +20,8 @@ pub(super) struct Outcome {
     pub(super) documents: Vec<Node>,
     /// Problems that were found while nodes were built, such as duplicate keys.
     pub(super) diagnostics: Diagnostics,
-    /// The quoted scalars and block scalars that contain characters outside of ASCII. Each of them is a byte
-    /// range in the [`Draft`], which is the text with all repairs so far.
+    /// Byte ranges in the [`Draft`], one for each quoted or block scalar with characters outside of ASCII. The search
+    /// for invisible characters skips these ranges.
     pub(super) quoted: Vec<Range<usize>>,
     /// Whether an unquoted scalar contains characters that are invisible, or that only look like a space.
     pub(super) invisible: bool,
@@ -90,7 +90,8 @@ pub(super) fn read(source: &Arc<Source>, draft: &Draft<'_>, options: &LoadOption
     outcome
 }
 
-/// Returns the offset of a plain scalar that starts its line with `\#`.
+/// Returns `at` if the plain scalar at this offset begins with `\#`, and only spaces or tabs precede the scalar on its
+/// line. Otherwise returns `None`. `scalar` is the text of the plain scalar.
 fn escaped_comment(text: &str, scalar: &str, at: usize) -> Option<usize> {
     let first = || text[..at].trim_end_matches([' ', '\t']).bytes().next_back().is_none_or(|b| b == b'\n');
     (scalar.starts_with("\\#") && first()).then_some(at)
@@ -127,7 +128,8 @@ fn feed(tree: &mut Tree<'_>, draft: &Draft<'_>, event: Event<'_>, mark: &Mark) -
     }
 }
 
-/// Returns the span of an omitted value. The parser reports such a value as `~` at a place before the colon.
+/// Returns the empty span of an omitted value. `at` is the offset at which the parser reports the value. For `a:`, this
+/// is the offset of the colon, and the returned span is directly after the colon.
 fn left_out(draft: &Draft<'_>, at: usize) -> Span {
     let behind = at + usize::from(draft.text()[at..].starts_with(':'));
     draft.span(behind..behind)

@@ -31,7 +31,9 @@ pub(super) fn reference(site: &Site<'_>) -> Option<Cause> {
     Some(site.fixed(diagnostic, "quote the reference", vec![edit(start..end, quoted)]))
 }
 
-/// Returns the end of the text that contains a reference: the first separator after the closing brace.
+/// Returns the offset at which the unquoted text around a reference ends. `dollar` is the offset of the `$` of the
+/// reference. The text ends at the first `,`, `]`, `}` or space after the reference, or otherwise at `line_end`. `None`
+/// if the line does not contain the closing brace of the reference.
 fn text_end(text: &str, dollar: usize, line_end: usize) -> Option<usize> {
     let mut depth = 0usize;
     for (at, c) in text[dollar..line_end].char_indices() {
@@ -123,7 +125,8 @@ fn opens(line: Line<'_>) -> Option<(Line<'_>, usize, char)> {
     }
 }
 
-/// Returns the byte offset at which a line ends without its comment and without the spaces before the comment.
+/// Returns the offset in the whole text at which the content of a line ends. A comment and spaces at the end of the
+/// line are not content. The first ` #` of the line counts as the start of a comment.
 fn code_end(line: Line<'_>) -> usize {
     let text = line.text.find(" #").map_or(line.text, |comment| &line.text[..comment]);
     line.start + text.trim_end().len()

@@ -22,14 +22,16 @@ pub(crate) fn invisible(source: &Arc<Source>, draft: &mut Draft<'_>, quoted: &[R
     found.into_iter().map(|((severity, c), edits)| report(source, severity, c, edits)).collect()
 }
 
-/// Maximum length in bytes of a line that is searched. The limit is needed because the search inspects the
-/// rest of the line for each character.
+/// Length in bytes of the longest line in which the loader searches for invisible characters. The search reads the
+/// whole line again for each invisible character. So the search would be slow for a longer line with many invisible
+/// characters.
 const LONGEST_LINE: usize = 16 << 10;
 
 /// Number of found characters after which no further line is searched.
 const MOST: usize = 10_000;
 
-/// Returns the edits that remove or replace invisible characters, by severity and character.
+/// Returns the edits that remove or replace invisible characters, by severity and character. The function ignores
+/// characters in the ranges `quoted`, which are byte ranges in `text`.
 fn find(text: &str, quoted: &[Range<usize>]) -> BTreeMap<(Severity, char), Vec<Edit>> {
     let mut found: BTreeMap<_, Vec<Edit>> = BTreeMap::new();
     if text.is_ascii() {
@@ -61,7 +63,8 @@ fn find(text: &str, quoted: &[Range<usize>]) -> BTreeMap<(Severity, char), Vec<E
     found
 }
 
-/// Returns the severity of a character in a line, and its replacement; `None` if the character is harmless.
+/// Judges the character `c`, which is at the byte offset `at` of a line. Returns the severity of the problem that the
+/// character causes there, and the text that replaces the character. `None` if the character is harmless there.
 fn judge(line: &str, at: usize, c: char) -> Option<(Severity, &'static str)> {
     let (before, after) = (&line[..at], &line[at + c.len_utf8()..]);
     if is_false_blank(c) {

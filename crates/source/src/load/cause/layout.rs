@@ -98,7 +98,7 @@ pub(super) fn conflict(site: &Site<'_>) -> Option<Cause> {
     Some(Cause { diagnostic, repair: Some(repair) })
 }
 
-/// Reports `\#` at the given offsets.
+/// Creates the cause for the `\#` at each offset in `at`. One diagnostic reports all of them. `at` must not be empty.
 pub(super) fn escaped_comments(site: &Site<'_>, at: &[usize]) -> Cause {
     let more = if at.len() > 1 { format!(", {} times in all", at.len()) } else { String::new() };
     let diagnostic = site
@@ -271,7 +271,9 @@ pub(super) fn fits_nowhere(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic, site.at..site.at))
 }
 
-/// Returns the indentations with which a line would match the lines above, the smallest first.
+/// Returns the valid indentations for a line, the smallest first. These are the indentation of the line above, and the
+/// indentations of all entries that contain the line above. Example: if the lines above are `a:` without indentation
+/// and `b: 1` with 4 spaces, the result is 0 and 4.
 fn levels(site: &Site<'_>, line: Line<'_>) -> Vec<usize> {
     let mut levels: Vec<usize> = Vec::new();
     for above in line.above(site.text) {
@@ -304,7 +306,8 @@ pub(super) fn item(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic, site.at..site.at))
 }
 
-/// Recognises text after the end of the document's only value.
+/// Recognises a line after the end of the document. For example, the document ends before a line that has less
+/// indentation than the first line.
 pub(super) fn behind_the_end(site: &Site<'_>) -> Option<Cause> {
     if *site.kind != ErrorKind::ExpectedDocumentStart {
         return None;

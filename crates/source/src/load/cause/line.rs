@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A line without its line break.
+/// A line without its line break. `start` is the byte offset of the line in the whole text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line<'t> {
     pub(super) start: usize,
@@ -31,7 +31,7 @@ impl<'t> Line<'t> {
         self.text.trim_matches([' ', '\t'])
     }
 
-    /// Returns the byte range of the content.
+    /// Returns the range of the [`content`](Self::content), as byte offsets in the whole text.
     pub(super) fn content_range(&self) -> Range<usize> {
         let start = self.start + self.indent();
         start..start + self.content().len()
@@ -62,7 +62,7 @@ impl<'t> Line<'t> {
         self.below_all(text).next()
     }
 
-    /// Returns the content after the list markers (`- `), with its offset.
+    /// Returns the content after the list markers (`- `), and the byte offset of this content in the whole text.
     pub(super) fn entry(&self) -> (usize, &'t str) {
         let mut rest = self.content();
         while let Some(inner) = rest.strip_prefix("- ") {
@@ -79,12 +79,14 @@ impl<'t> Line<'t> {
     }
 }
 
-/// A quote or bracket that is opened on a line and not closed on it.
+/// A quote or bracket that a text opens and does not close. `at` is the byte offset of the quote or bracket in the
+/// text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unclosed {
-    /// A quote, at an offset in the line.
+    /// An open quote. `quote` is the quotation mark: `'` or `"`.
     Quote { at: usize, quote: char },
-    /// Brackets: the offset of the outermost bracket, and the text that would close all open brackets.
+    /// One or more open brackets. `at` is the offset of the outermost bracket `open`. `closers` is the text that would
+    /// close all open brackets, such as `]}`.
     Bracket { at: usize, open: char, closers: String },
 }
 
@@ -140,7 +142,6 @@ fn comment(bytes: &[u8]) -> usize {
     bytes.iter().position(|&b| b == b'\n').unwrap_or(bytes.len())
 }
 
-/// Returns the closing bracket for an opening bracket.
 pub(super) fn closer(open: char) -> char {
     if open == '[' { ']' } else { '}' }
 }

@@ -22,7 +22,8 @@ use site::Site;
 pub(super) use invisible::invisible;
 pub(super) use site::{Cause, without_line};
 
-/// Finds the cause of a syntax error.
+/// Returns the cause that the first matching function of `MISTAKES` finds. If no function matches, the cause contains
+/// the parser's own message.
 pub(super) fn of(source: &Arc<Source>, draft: &Draft<'_>, failure: &Failure) -> Cause {
     const MISTAKES: [fn(&Site<'_>) -> Option<Cause>; 21] = [
         too_deep,
@@ -57,7 +58,8 @@ pub(super) fn of(source: &Arc<Source>, draft: &Draft<'_>, failure: &Failure) -> 
     MISTAKES.iter().find_map(|mistake| mistake(&site)).unwrap_or_else(|| unknown(&site))
 }
 
-/// Reports lines that start with `\#` and were read as text. One diagnostic reports all these lines.
+/// Returns the cause for lines that start with `\#` and were read as text. `at` contains the offset of each `\#` in the
+/// draft. One diagnostic reports all these lines. `None` if `at` is empty.
 pub(super) fn comments_as_text(source: &Arc<Source>, draft: &Draft<'_>, at: &[usize]) -> Option<Cause> {
     let site =
         Site { source, draft, text: draft.text(), at: *at.first()?, kind: &ErrorKind::SimpleKeyExpected };

@@ -64,7 +64,7 @@ fn shown(c: char) -> String {
     if c == '`' { "a backtick".to_owned() } else { format!("`{c}`") }
 }
 
-/// Recognises text on the line of `|` or `>`.
+/// Recognises text after `|` or `>` on the same line: `run: | echo hi`.
 pub(super) fn block_header(site: &Site<'_>) -> Option<Cause> {
     if *site.kind != ErrorKind::InvalidBlockScalarHeader {
         return None;
@@ -175,7 +175,8 @@ pub(super) fn unclosed_quote(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic, at..at))
 }
 
-/// Returns the end of unquoted text on a line. A comment and trailing spaces are not part of the text.
+/// Returns the offset at which an unquoted text ends. The text begins at `start`, and its line ends at `end`. A comment
+/// and spaces at the end of the line are not part of the text.
 fn plain_end(text: &str, start: usize, end: usize) -> usize {
     let value = &text[start..end];
     let value = value.find(" #").map_or(value, |comment| &value[..comment]);

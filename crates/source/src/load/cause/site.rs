@@ -27,7 +27,6 @@ pub(super) struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// Returns the line of the position.
     pub(super) fn line(&self) -> Line<'a> {
         Line::around(self.text, self.at)
     }
@@ -40,8 +39,9 @@ impl<'a> Site<'a> {
         Diagnostic::error(code, message).at(self.place(range))
     }
 
-    /// Creates the cause of a syntax error that `edits` certainly correct. The diagnostic offers them to the user as a
-    /// fix of the original text. The loader applies them to the [`Draft`], and continues to read.
+    /// Creates the cause of a syntax error whose correction is certain. `edits` are the correction; their spans are
+    /// byte offsets in the [`Draft`]. The loader applies `edits` to the draft, and continues to read. The diagnostic
+    /// offers the same edits to the user, as a fix of the original text.
     pub(super) fn fixed(
         &self,
         diagnostic: Diagnostic,
