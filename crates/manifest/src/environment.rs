@@ -28,8 +28,8 @@ pub struct Environment {
     /// Services of the environment, by the names of their assemblies.
     #[serde(default)]
     pub services: BTreeMap<AssemblyName, Service>,
-    /// The scripting service: the name of the location that runs the scripts of the environment's factories.
-    /// `windlass.yaml` declares the locations. `None` if the environment has no scripting service.
+    /// The scripting service: the name of the location that runs the scripts of the environment's applications and
+    /// factories. `windlass.yaml` declares the locations. `None` if the environment has no scripting service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scripting: Option<String>,
     /// Choices of services for components of the type `reference.Service`. A choice is necessary if several
@@ -106,9 +106,9 @@ pub enum EnvironmentError {
         /// The title of the application.
         application: String,
     },
-    /// The environment already has a scripting service, and the caller did not ask for its replacement. The scripting
-    /// service is the location that runs the scripts of the environment's factories. The text is the name of the
-    /// present scripting service.
+    /// A location can't become the scripting service, because the environment already has a scripting service. The
+    /// scripting service is the location that runs the scripts of the environment. The text is the name of the present
+    /// scripting service.
     #[error("`{0}` is the scripting service already; replace it with `--replace`")]
     SecondScripting(String),
     /// The caller wants to remove the scripting service, but has named a location that is not the scripting service.
@@ -259,8 +259,9 @@ impl Environment {
         self.services.get(name).ok_or_else(unknown)
     }
 
-    /// Chooses the scripting service: the location that runs the scripts of the environment's factories. `location` is
-    /// the name of the location. If `replaces` is true, the location replaces the present scripting service.
+    /// Chooses the scripting service: the location that runs the scripts of the environment's applications and
+    /// factories. `location` is the name of the location. If `replaces` is true, the location replaces the present
+    /// scripting service.
     ///
     /// # Errors
     /// Returns [`EnvironmentError::SecondScripting`] if another location is the scripting service, and `replaces` is
