@@ -22,7 +22,7 @@
 //! | [`compile`](mod@compile) | the conversion of a checked manifest to a topology |
 //! | [`scripts`] | the check that a folder or an image contains the scripts of a manifest |
 //! | [`title`], [`environment`] | titles of applications; environments with their services |
-//! | [`services`], [`resolution`] | the services that a manifest needs; the search for such a service in an environment |
+//! | [`services`], [`resolution`] | the services that a manifest needs; the search for them in an environment |
 //! | [`schema`] | JSON Schemas of manifests and environment files |
 //! | [`import`] | reading of environments from files |
 //! | [`codes`] | the codes of all messages |

@@ -124,7 +124,8 @@ impl Report<'_> {
     }
 }
 
-/// Adds help to a diagnostic of a mistake: the nearest valid word, or else all valid words.
+/// Adds help to a diagnostic about an unknown word. The help suggests the most similar valid word. If no valid word is
+/// similar, the help lists all valid words.
 fn with_words(diagnostic: Diagnostic, problem: &GrammarProblem) -> Diagnostic {
     match problem {
         GrammarProblem::Kind(word) if ValueType::from_word(word).is_some() => {

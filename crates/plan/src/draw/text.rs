@@ -89,8 +89,8 @@ pub(crate) fn mermaid(drawing: &Drawing) -> String {
 }
 
 /// Writes the nodes and groups that are directly inside `parent`, and everything inside these groups. `node` writes a
-/// node. `frame` receives the label and the index of a group, and returns three texts: the first line of the group, a
-/// line for the label, and the last line. The second text is empty if the first line contains the label.
+/// node. `frame` receives the label and the index of a group. The result of `frame` is three texts: the first line of
+/// the group, a line for the label, and the last line. The second text is empty if the first line contains the label.
 fn groups(
     drawing: &Drawing,
     parent: Option<usize>,
