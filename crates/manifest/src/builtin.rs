@@ -5,17 +5,19 @@ use windlass_model::pins::{PinType, ValueType};
 
 use crate::document::ComponentType;
 
-/// The interface `factory`. Its built-in pins name the scripts of a component, or publish the instances of a
-/// factory.
+/// The name of a built-in interface. In the interface `factory`, a `scripted.Component` has the name of its factory and
+/// the paths of its scripts, such as `factory.launchScript`. A `scripted.ComponentFactory` has the signal
+/// `factory.instances`.
 pub(crate) const FACTORY: &str = "factory";
 
-/// The interface `component`. Its built-in pins configure how a factory discovers existing instances.
+/// The name of a built-in interface. In the interface `component`, a `scripted.ComponentFactory` has the configuration
+/// pins for the discovery of existing instances, such as `component.discoveryScript`.
 pub(crate) const COMPONENT: &str = "component";
 
-/// The signal that publishes the instances of a factory.
+/// The name of the signal `factory.instances`, by which a factory publishes its instances.
 ///
-/// The signal is a map. Each key is the id of an instance in its own system, for example `i-123`. The value is the name
-/// of the application that manages the instance.
+/// The value of the signal is a map. Each key is the natural id of an instance (its id outside of windlass, such as
+/// `i-123`). The value of the key is the name of the application that manages the instance.
 pub(crate) const INSTANCES: &str = "instances";
 
 /// The pins that configure discovery: the application of the found instances, the script and the schedule.

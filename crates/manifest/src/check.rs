@@ -1,4 +1,5 @@
-//! The rules for one manifest. [`check()`] reports each violation, and computes the parts that a launch needs.
+//! The rules for one manifest. [`check()`] reports each violation. It also returns the data that a launch needs, such
+//! as the paths of the scripts.
 
 use std::collections::HashSet;
 
@@ -40,7 +41,8 @@ pub struct Checked<'m> {
     pub diagnostics: Diagnostics,
 }
 
-/// Checks a manifest that was read.
+/// Checks the pins, their values and the bindings of a manifest, and determines the role of the manifest.
+/// [`read`](crate::read()) has created the manifest from a text.
 pub fn check(manifest: &Manifest) -> Checked<'_> {
     let mut diagnostics = Diagnostics::new();
     let mut report = Report { source: &manifest.source, diagnostics: &mut diagnostics };
@@ -178,7 +180,8 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Returns the value of a built-in pin, if the value is a text that is not empty.
+    /// Returns the text that the manifest gives to a built-in pin of the scripted component, without blanks at both
+    /// ends. Returns `None` if the text is missing or empty, and does not report this.
     fn text(&mut self, interface: &str, pin: &str) -> Option<Spanned<String>> {
         let id = Self::id(interface, pin);
         let value = &self.settings.get(&self.leaf_pin(id))?.value;
@@ -316,8 +319,8 @@ impl Checker<'_, '_> {
         self.report.say(severity, code, schedule.span, message, |said| said.help(help));
     }
 
-    /// Reports an error if the mapping `application` of the manifest does not expose the interface `component` of
-    /// the factory. Without this interface, the manifest is not recognised as that of a factory.
+    /// Reports an error if the application does not expose the three pins of the factory's interface `component`, each
+    /// under its own id. These exposed pins mark the application as a factory.
     fn exposed(&mut self, visible: &Visible) {
         let is_exposed = |pin: &&str| {
             let wanted = self.leaf_pin(Self::id(builtin::COMPONENT, pin));

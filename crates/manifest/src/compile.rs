@@ -1,4 +1,5 @@
-//! Compiles a manifest to a topology: an assembly of one resource.
+//! Compiles a manifest to a topology: an assembly with one resource. The resource stands for the scripted component,
+//! which is the component that scripts manage.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,22 +49,27 @@ pub struct Compiled {
     pub topology: Option<Topology>,
     /// The values of sensitive pins, by the references to them in the topology.
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// Problems of the launch, for example a parameter that fits no pin.
+    /// The problems of the manifest and of [`Launch::parameters`]. For example, a parameter names a pin that the
+    /// application does not expose.
     pub diagnostics: Diagnostics,
 }
 
-/// Compiles a manifest to a topology: a root element with one child, the scripted component. The manifest must
-/// have a role ([`Checked::role`]).
+/// Compiles a manifest to a topology: a root element for the application, with one child for the scripted component. If
+/// the manifest has no role ([`Checked::role`]), the result contains an error and no topology.
 ///
-/// A pin is a typed input or output of a component. The component gets a property for each of its declared
-/// configuration pins and published signals. If the manifest exposes one of these pins, the root element gets a
-/// property too. The name of this property is the exposed id of the pin.
+/// A pin is a typed input or output of a component. The child has a property for each configuration pin and each
+/// published signal that the manifest declares for the component. If the application exposes such a pin, the root
+/// element has a property, too. The name of this property is the exposed id of the pin. One of the two properties gets
+/// its value from the other property:
 ///
-/// - The component's property for an exposed configuration pin gets its value from the root element.
-/// - The root element's property for an exposed signal gets its value from the component.
+/// - For a configuration pin, the child's property gets its value from the property of the root element.
+/// - For a signal, the property of the root element gets its value from the child's property.
 ///
-/// Scripts, commands and consumed signals are not properties. They are part of the [`Role`]. The signal
-/// `factory.instances` is not a property either, because it is computed from records.
+/// The root element also has a property for each built-in configuration pin that the application exposes, such as
+/// `component.discoverySchedule`.
+///
+/// Scripts, commands and consumed signals are part of the [`Role`], not of the topology. The signal `factory.instances`
+/// has no property either, because windlass computes its value from the records in the store.
 pub fn compile(checked: &Checked<'_>, launch: Launch<'_>) -> Compiled {
     let mut diagnostics = Diagnostics::new();
     let mut report = Report { source: &checked.manifest.source, diagnostics: &mut diagnostics };
@@ -152,9 +158,11 @@ impl Compiler<'_> {
         found
     }
 
-    /// Returns the properties of the root element, one for each exposed pin. Also returns a map whose keys are the
-    /// exposed configuration pins of the component. The value is the name of the root element's property from
-    /// which the pin gets its value.
+    /// Returns the properties of the root element: one for each pin of the scripted component that the application
+    /// exposes. Only configuration pins and declared signals count. `component` is the path of the scripted component.
+    ///
+    /// Also returns a map from the ids of the exposed configuration pins to these properties. For example, if the
+    /// application exposes the pin `disk.size` as `vm.size`, the map contains `disk.size` with the value `vm.size`.
     fn outer(
         &mut self,
         component: &ComponentPath,
@@ -186,8 +194,8 @@ impl Compiler<'_> {
         (properties, exposed)
     }
 
-    /// Returns the properties of the manifest's scripted component (its `scripted.Component` or
-    /// `scripted.ComponentFactory`).
+    /// Returns the properties of the child element, which stands for the scripted component: one for each declared
+    /// configuration pin and published signal. `exposed` is the map that [`outer`](Self::outer) returns.
     fn inner(
         &mut self,
         leaf: &Visible,
@@ -216,8 +224,8 @@ impl Compiler<'_> {
         properties
     }
 
-    /// Returns the value that the manifest gives to a pin. Returns `None` for a value of another type, which
-    /// the check reports.
+    /// Returns the value that the manifest gives to a pin. Returns `None` if the manifest gives no value, or a value
+    /// that does not have the type `kind`. The check of the manifest has reported such a value.
     fn setting(&self, kind: &ValueType, pin: &LeafPin) -> Option<Value> {
         value::read(kind, &self.checked.settings.get(pin)?.value).ok()
     }

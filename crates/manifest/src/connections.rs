@@ -10,13 +10,13 @@ use crate::name::ComponentPath;
 use crate::report::Report;
 use crate::visible::{LeafPin, MAX_PINS, Visible, component, unknown_pin};
 
-/// Two pins that a binding joins. A connection leads from the component that offers a signal or a command to the
-/// component that uses it.
+/// Two pins that a binding joins. The pin `to` consumes the signal that the pin `from` publishes. Or the pin `to` sends
+/// the command that the pin `from` receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {
-    /// The offering pin. Its type is `publish-signal` or `receive-command`.
+    /// The pin that publishes the signal or receives the command (`publish-signal` or `receive-command`).
     pub from: LeafPin,
-    /// The using pin. Its type is `consume-signal` or `send-command`.
+    /// The pin that consumes the signal or sends the command (`consume-signal` or `send-command`).
     pub to: LeafPin,
 }
 

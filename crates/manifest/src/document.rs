@@ -33,8 +33,8 @@ impl Manifest {
 pub enum ComponentType {
     /// `scripted.Component`: something outside windlass that scripts manage.
     Scripted,
-    /// `scripted.ComponentFactory`: a factory, which has the configuration of scripted components and
-    /// discovers existing instances.
+    /// `scripted.ComponentFactory`: a factory. The factory contains the configuration that applications of one kind
+    /// share, such as credentials. A script of the factory finds existing instances.
     Factory,
     /// `reference.Service`: a service of the environment.
     Service,
@@ -63,7 +63,8 @@ impl ComponentType {
         }
     }
 
-    /// Tells whether the component is managed by scripts. windlass then knows all of its pins.
+    /// Tells whether scripts manage the components of this type. windlass knows all pins of such components, because
+    /// each of these pins is either declared or built-in.
     pub fn is_scripted(&self) -> bool {
         matches!(self, Self::Scripted | Self::Factory)
     }
@@ -218,7 +219,7 @@ pub struct Parameter {
 /// Texts for people about a pin, an argument or a result.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Presentation {
-    /// The label: the key `name`.
+    /// A short text that describes the pin, argument or result. The manifest gives this text under the key `name`.
     pub label: Option<String>,
     /// Suggested values, each by its label.
     pub suggestions: IndexMap<String, Node>,
@@ -227,7 +228,7 @@ pub struct Presentation {
 /// An entry of `bindings`, such as `[app, db#sql]`: it connects two components, or two of their interfaces.
 #[derive(Debug, Clone)]
 pub struct Binding {
-    /// Place of the entry.
+    /// Place of the binding in the manifest.
     pub span: Span,
     /// The two connected components or interfaces, in the order of the entry.
     pub sides: [Spanned<Target>; 2],

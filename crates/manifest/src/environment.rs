@@ -28,16 +28,17 @@ pub struct Environment {
     /// Services of the environment, by the names of their assemblies.
     #[serde(default)]
     pub services: BTreeMap<AssemblyName, Service>,
-    /// The scripting service: the name of the location that runs the scripts of the environment's factories.
-    /// `windlass.yaml` declares the locations. `None` if the environment has no scripting service.
+    /// The scripting service: the name of the location that runs the scripts of the environment's applications and
+    /// factories. `windlass.yaml` declares the locations. `None` if the environment has no scripting service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scripting: Option<String>,
     /// Choices of services for components of the type `reference.Service`. A choice is necessary if several
     /// services fit.
     #[serde(default)]
     pub bindings: Vec<Choice>,
-    /// Names that describe the environment, such as `eu`. A marker supplies a pin to components of the type
-    /// `reference.Service`: the marker `eu` supplies the pin `eu.eu`.
+    /// Names that describe the environment, such as `eu`. For a component of the type `reference.Service`, each marker
+    /// counts as a pin. The interface and the pin both have the name of the marker: the marker `eu` counts as the pin
+    /// `eu.eu`.
     #[serde(default)]
     pub markers: BTreeSet<Name>,
     /// Properties of the environment, by name. The property `zone` supplies the pin `properties.zone`.
@@ -50,8 +51,8 @@ pub struct Environment {
 pub struct Service {
     /// Title of the service's application.
     pub application: String,
-    /// Whether the service is a factory. An environment may contain several factories of one application, but
-    /// only one service of any other application.
+    /// Whether the service is a factory. Several factories of an environment may have the same title. Two services that
+    /// are no factories must have different titles.
     #[serde(default)]
     pub factory: bool,
 }
@@ -105,12 +106,13 @@ pub enum EnvironmentError {
         /// The title of the application.
         application: String,
     },
-    /// A location can't become the scripting service, because the environment already has another one. The text
-    /// is the name of the present scripting service.
+    /// A location can't become the scripting service, because the environment already has a scripting service. The
+    /// scripting service is the location that runs the scripts of the environment. The text is the name of the present
+    /// scripting service.
     #[error("`{0}` is the scripting service already; replace it with `--replace`")]
     SecondScripting(String),
-    /// A location can't be removed as the scripting service, because it is not the scripting service. The text is the
-    /// name of the location.
+    /// The caller wants to remove the scripting service, but has named a location that is not the scripting service.
+    /// The text is the name of this location.
     #[error("the location `{0}` is not the scripting service of the environment")]
     NoScripting(String),
     /// The service was chosen for a component of another service, so it can't be removed.
@@ -193,17 +195,18 @@ fn names<T: ToString>(of: impl IntoIterator<Item = T>) -> Vec<String> {
 }
 
 impl Environment {
-    /// Adds a service. A service with the same name is overwritten.
+    /// Adds a service. If the environment has a service of the same name, the new service replaces that service.
     ///
-    /// If the environment contains another service of the same application, and `replaces` is true, the new
-    /// service replaces the other service. A service that is a factory is only added, because an environment may
-    /// contain several factories of one application.
+    /// Several factories of an environment may have the same title ([`Service::application`]), so a new factory
+    /// replaces no other factory. Two services that are no factories must have different titles. If an old service has
+    /// the title of the new service, and `replaces` is true, the new service replaces the old service.
     ///
     /// # Errors
-    /// - [`EnvironmentError::SecondService`]: the environment contains another service of the same application,
-    ///   and `replaces` is false.
-    /// - [`EnvironmentError::Chosen`]: the other service can't be replaced, because a user has chosen it for a
-    ///   component of a third service.
+    /// Both errors concern a new service that is no factory:
+    ///
+    /// - [`EnvironmentError::SecondService`]: an old service has the same title, and `replaces` is false.
+    /// - [`EnvironmentError::Chosen`]: the old service can't be replaced, because a user has chosen the old service for
+    ///   a component of a third service.
     pub fn add_service(
         &mut self,
         name: AssemblyName,
@@ -256,10 +259,12 @@ impl Environment {
         self.services.get(name).ok_or_else(unknown)
     }
 
-    /// Makes a location the scripting service of the environment. `location` is the name of the location.
+    /// Chooses the scripting service: the location that runs the scripts of the environment's applications and
+    /// factories. `location` is the name of the location. If `replaces` is true, the location replaces the present
+    /// scripting service.
     ///
     /// # Errors
-    /// Returns [`EnvironmentError::SecondScripting`] if the environment has another scripting service and `replaces` is
+    /// Returns [`EnvironmentError::SecondScripting`] if another location is the scripting service, and `replaces` is
     /// false.
     pub fn set_scripting(&mut self, location: &str, replaces: bool) -> Result<(), EnvironmentError> {
         if let Some(present) = self.scripting.as_ref().filter(|present| *present != location && !replaces) {
@@ -269,10 +274,11 @@ impl Environment {
         Ok(())
     }
 
-    /// Removes the location `location` as the scripting service. The environment then has no scripting service.
+    /// Removes the scripting service from the environment. The location itself remains in the project. `location` is
+    /// the name of the present scripting service.
     ///
     /// # Errors
-    /// Returns [`EnvironmentError::NoScripting`] if the environment has another scripting service, or none.
+    /// Returns [`EnvironmentError::NoScripting`] if `location` is not the scripting service.
     pub fn remove_scripting(&mut self, location: &str) -> Result<(), EnvironmentError> {
         if self.scripting.as_deref() != Some(location) {
             return Err(EnvironmentError::NoScripting(location.to_owned()));

@@ -19,7 +19,7 @@ pub const MAX_TYPE_DEPTH: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{problem}")]
 pub struct GrammarError {
-    /// The byte range of the mistake in the text; empty at the end of the text.
+    /// The byte range of the mistake in the text. The range is empty if the text ends too early, as in `bind(vm#a.b`.
     pub range: Range<usize>,
     /// The kind of the mistake.
     pub problem: GrammarProblem,

@@ -32,7 +32,7 @@ pub struct ImportedProperty {
     pub name: Name,
     /// Type of the property.
     pub kind: ValueType,
-    /// Value of the property, as data.
+    /// Value of the property, converted to the type `kind`.
     pub value: Value,
     /// Whether the property is a secret: `secret: true`.
     pub secret: bool,
@@ -125,11 +125,13 @@ fn property(report: &mut Report<'_>, name: Name, node: &Node) -> Option<Imported
     }
 }
 
-/// Converts an argument of a command line to data of a type. For the types `string` and `bytes`, the text is
-/// the value. For all other types, the text is read as YAML.
+/// Reads the value of an argument on a command line. For the types `string` and `bytes`, the value is the text itself.
+/// For all other types, the function parses the text as YAML.
+///
+/// The function does not check that the value has the type `kind`. The method [`ValueType::fit`] checks this.
 ///
 /// # Errors
-/// Returns the problems of a text that is not a YAML document.
+/// Returns the mistakes in the YAML syntax of the text.
 pub fn read_value(kind: &ValueType, text: &str) -> Result<Value, Diagnostics> {
     if matches!(kind, ValueType::String | ValueType::Bytes) {
         return Ok(text.into());

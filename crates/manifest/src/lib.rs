@@ -9,20 +9,20 @@
 //! | module | content |
 //! |---|---|
 //! | [`name`] | paths of components |
-//! | [`grammar`] | parsers of the texts of pins; their types are in `windlass_model::pins` |
+//! | [`grammar`] | parsers of small texts in a manifest, such as `configuration(string)` |
 //! | [`document`] | manifests as typed documents |
 //! | `read` | reading of a manifest from its text: [`read()`] |
 //! | [`visible`] | the pins of each component as seen from outside |
 //! | [`value`] | the conversion of values to the types of their pins |
 //! | `settings`, [`connections`] | the effective values of pins; the pins that bindings join |
-//! | [`role`] | the role of a manifest, application or factory, with its scripts |
+//! | [`role`] | the role of a manifest: an application or a factory, with its scripts |
 //! | [`check`](mod@check) | the rules for one manifest |
 //! | [`pair`] | the rules for several manifests together |
 //! | [`pins`](mod@pins) | the pins of the `scripted.Component` or `scripted.ComponentFactory` |
 //! | [`compile`](mod@compile) | the conversion of a checked manifest to a topology |
-//! | [`scripts`] | checks of the scripts of a manifest against a folder or an image |
+//! | [`scripts`] | the check that a folder or an image contains the scripts of a manifest |
 //! | [`title`], [`environment`] | titles of applications; environments with their services |
-//! | [`services`], [`resolution`] | the services that a manifest needs; the services of an environment that fit |
+//! | [`services`], [`resolution`] | the services that a manifest needs; the search for them in an environment |
 //! | [`schema`] | JSON Schemas of manifests and environment files |
 //! | [`import`] | reading of environments from files |
 //! | [`codes`] | the codes of all messages |

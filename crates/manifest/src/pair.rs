@@ -18,10 +18,15 @@ pub struct Published<'m> {
     pub role: &'m Role,
 }
 
-/// Checks that applications and factories name each other. `factory.name` must be the title of a factory.
-/// `component.application` must be the title of an application, and this application must name the factory.
+/// Checks that each application and its factory name each other by their titles:
 ///
-/// A title that is not among `published` causes a warning, since it may be published later.
+/// - An application's manifest contains the title of a factory as `factory.name`. The factory must not name another
+///   application.
+/// - A factory's manifest may contain the title of an application as `component.application`. The application must not
+///   name another factory.
+///
+/// If no manifest among `published` has such a title, the function only reports a warning. A manifest with this title
+/// may be published later.
 pub fn check_pairs(published: &[Published<'_>]) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     for one in published {

@@ -39,10 +39,11 @@ pub struct Read {
     pub diagnostics: Diagnostics,
 }
 
-/// Tells whether a text is meant as a manifest: the text or one of its lines begins with the key
-/// `application`.
+/// Tells whether a text is meant as a manifest: a line of the text begins with the key `application`. At the beginning
+/// of the text, blanks and `{` may precede the key, as in the JSON text `{"application": …}`.
 ///
-/// The text may contain mistakes. The key distinguishes manifests from descriptors, which never contain it.
+/// The text may contain mistakes. The key distinguishes manifests from descriptors, because descriptors never contain
+/// this key.
 pub fn is_manifest(text: &str) -> bool {
     let is_key = |text: &str| {
         let key = text.trim_start_matches(['"', '\'']).strip_prefix("application");

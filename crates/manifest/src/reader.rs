@@ -66,7 +66,8 @@ impl Report<'_> {
         }
     }
 
-    /// Parses a key of a mapping as a name.
+    /// Parses a key of a mapping, for example as the name of a pin. Reports a key that can't be parsed, and returns
+    /// `None`.
     pub(crate) fn key<T>(&mut self, key: &Key) -> Option<T>
     where
         T: FromStr,
@@ -98,7 +99,9 @@ impl Report<'_> {
         }
     }
 
-    /// Reports every key that is not in `known`: a misspelling as an error, any other word as a warning.
+    /// Reports every key that is not in `known`. If at most [`EDITS`] edits turn the key into a known key, the key is
+    /// misspelt and causes an error. Any other key causes a warning. `what` describes the mapping for the message, such
+    /// as `an environment`.
     pub(crate) fn unknown_keys(&mut self, mapping: &Mapping, known: &[&str], what: &str) {
         for entry in mapping.entries().iter().filter(|entry| !known.contains(&entry.key.text())) {
             if self.diagnostics.is_full(Severity::Error) && self.diagnostics.is_full(Severity::Warning) {
@@ -121,7 +124,8 @@ impl Report<'_> {
     }
 }
 
-/// Adds help to a diagnostic of a mistake: the nearest valid word, or else all valid words.
+/// Adds help to a diagnostic about an unknown word. The help suggests the most similar valid word. If no valid word is
+/// similar, the help lists all valid words.
 fn with_words(diagnostic: Diagnostic, problem: &GrammarProblem) -> Diagnostic {
     match problem {
         GrammarProblem::Kind(word) if ValueType::from_word(word).is_some() => {

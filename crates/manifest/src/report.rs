@@ -33,7 +33,8 @@ impl Report<'_> {
     }
 }
 
-/// Adds help to a diagnostic: the word of `words` that is nearest to `word`, or else all of `words`.
+/// Adds help to a diagnostic about the unknown word `word`. The help suggests the word of `words` that is most similar
+/// to `word`. If no word is similar, the help lists `words`.
 pub(crate) fn choose<'w>(
     diagnostic: Diagnostic,
     word: &str,

@@ -51,7 +51,8 @@ impl ServiceState {
         }
     }
 
-    /// Returns the service to which the component is resolved.
+    /// Returns the service that is the provider of the component. Returns `None` if the component has no provider, or
+    /// if its provider is the environment itself.
     pub fn service(&self) -> Option<&AssemblyName> {
         match self {
             Self::Resolved(Provider::Service(service)) => Some(service),
@@ -60,15 +61,17 @@ impl ServiceState {
     }
 }
 
-/// Resolves the component `reference` to a provider: a service of the environment, or the environment itself.
+/// Resolves a component of the type `reference.Service` to a provider: a service of the environment, or the environment
+/// itself.
 ///
-/// The manifest of the service `of` contains the component. A service fits if it exposes each pin of the component,
-/// with the same id and the same type. The first rule that applies determines the provider:
+/// `reference` is the component. `of` is the name of the service whose manifest contains this component. A service fits
+/// if it exposes each pin of the component, with the same id and the same type. The first rule that applies determines
+/// the provider:
 ///
 /// - If the user has chosen a service for the component, only this service can be the provider.
 /// - If the markers and properties of the environment supply all pins of the component, the environment is the
 ///   provider. For example, the marker `eu` supplies the pin `eu.eu`.
-/// - If exactly one service other than `of` fits, this service is the provider.
+/// - If exactly one service fits, this service is the provider. The service `of` itself does not count.
 ///
 /// `offers` contains the existing services. A service of `environment` that is not in `offers` no longer exists.
 pub fn resolve(

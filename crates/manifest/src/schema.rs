@@ -6,13 +6,12 @@
 
 use serde_json::{Value, json};
 
-/// The draft of JSON Schema that the schemas use.
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// The pattern of names.
+/// The pattern of the name of a component, interface, pin or property.
 const NAME: &str = "^[A-Za-z0-9_-]+$";
 
-/// The pattern of the ids of pins.
+/// The pattern of the id of a pin, such as `compute.ip`.
 const PIN_ID: &str = r"^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$";
 
 /// Returns the schema of application manifests, by the draft 2020-12 of JSON Schema.

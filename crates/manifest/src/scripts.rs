@@ -7,7 +7,8 @@ use crate::codes;
 use crate::report::Report;
 use crate::role::Role;
 
-/// The files of a folder or an image, in which the scripts of a manifest are searched.
+/// The files of a folder or an image. The function [`check_scripts`] looks for the scripts of a manifest among these
+/// files.
 pub trait ScriptFiles {
     /// Finds a script by the path that the manifest gives, such as `/vm/launch.py`.
     fn find(&self, path: &str) -> ScriptSearch;
@@ -123,8 +124,8 @@ impl<F: ScriptFiles + ?Sized> Lookup<'_, F> {
         if self.place == ScriptPlace::Image { "image" } else { "folder" }
     }
 
-    /// Reports a relative path of a script in an image. Such a path would depend on the working folder of a
-    /// job.
+    /// Reports that a manifest names a script of an image by a relative path, such as `vm/launch.py`. The file at such
+    /// a path would depend on the working folder of the job.
     fn relative(&mut self, script: &Spanned<String>) {
         let path = &script.value;
         let message =
@@ -181,8 +182,9 @@ impl<F: ScriptFiles + ?Sized> Lookup<'_, F> {
     }
 }
 
-/// Suggests a file with a similar path. If the folder of the script does not exist, suggests the only file of
-/// the same name in another folder.
+/// Adds a suggestion to a diagnostic about a missing script: the file whose path is most similar to `path`. If no path
+/// is similar, and the folder in `path` does not exist, the function searches all folders for the file name. If exactly
+/// one file has this name, the function suggests this file.
 fn near(said: Diagnostic, path: &str, files: &(impl ScriptFiles + ?Sized)) -> Diagnostic {
     let paths = files.paths();
     let said = did_you_mean(said, path, paths.iter().map(String::as_str));

@@ -18,7 +18,7 @@ pub struct ServiceReference {
     pub pins: BTreeMap<PinId, PinType>,
 }
 
-/// A signal that a component consumes.
+/// A pin that publishes a signal. The manifest's scripted component consumes this signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// The path of the component that publishes the signal.

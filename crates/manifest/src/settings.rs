@@ -99,8 +99,8 @@ fn configuration<'m>(
     }
 }
 
-/// Returns the current id of a discovery pin that a manifest sets by its old id. Old manifests of factories
-/// set these pins in the interface `factory`.
+/// Returns the current id of a pin that a manifest sets by an old id. Old manifests of factories contain, for example,
+/// `factory.discoveryScript` instead of `component.discoveryScript`. Returns `None` if `given` is no old id.
 fn current_id(leaf: &Leaf, given: &PinId) -> Option<PinId> {
     let is_old = leaf.kind.value == ComponentType::Factory
         && given.interface.as_str() == builtin::FACTORY

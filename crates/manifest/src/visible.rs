@@ -49,8 +49,8 @@ pub struct VisiblePin {
 pub struct VisibleInterface {
     /// The pins of the interface, by name.
     pub pins: IndexMap<Name, VisiblePin>,
-    /// Whether the interface may have further pins, because it exposes all pins of an interface that windlass
-    /// does not know.
+    /// Whether the interface may have pins that are not in `pins`. This is true if the interface exposes all pins of
+    /// another component's interface, and windlass does not know all of these pins.
     pub is_open: bool,
 }
 
@@ -59,7 +59,8 @@ pub struct VisibleInterface {
 pub struct Visible {
     /// The interfaces of the component, by name.
     pub interfaces: IndexMap<Name, VisibleInterface>,
-    /// Whether the component may have further interfaces, because windlass does not know its type.
+    /// Whether the component may have interfaces that are not in `interfaces`. This is true if windlass does not know
+    /// the type of the component, or could not read the component.
     pub is_open: bool,
     /// The components inside a composition, by name.
     pub children: IndexMap<Name, Visible>,
@@ -88,8 +89,13 @@ impl Visible {
         path.0.iter().try_fold(self, |at, name| at.children.get(name).ok_or((name, at)))
     }
 
-    /// Returns the severity of the diagnostic for an unknown pin of `interface`. Returns `None` if such a pin may
-    /// exist, because windlass does not know all pins of the interface.
+    /// Tells how to report the use of a pin that is not in `pins` of the interface `interface`:
+    ///
+    /// - An error: the pin does not exist, because windlass knows all pins of the component.
+    /// - A warning: windlass does not know the type of the component, and the manifest declares the interface without
+    ///   the pin.
+    /// - No report (`None`): the pin may exist. Either the interface exposes pins that windlass does not know, or the
+    ///   component may have interfaces that the manifest does not declare.
     pub(crate) fn lacks(&self, interface: &Name) -> Option<Severity> {
         match self.interfaces.get(interface) {
             Some(known) if known.is_open => None,
@@ -102,7 +108,8 @@ impl Visible {
     }
 }
 
-/// Resolves the pins of an application. Reports problems of the pins that compositions expose.
+/// Computes the pins of the application and of each component in the application, as seen from outside. Reports
+/// mistakes in exposed pins, for example that a composition exposes a pin that does not exist.
 pub(crate) fn resolve(report: &mut Report<'_>, application: &Composite) -> Visible {
     let mut resolver = Resolver { report, left: MAX_PINS, is_cut: false };
     resolver.composite(application, &ComponentPath::default())
@@ -286,7 +293,10 @@ impl Resolver<'_, '_> {
         made
     }
 
-    /// Adds another target to an exposed pin.
+    /// Adds the targets of the pin `found` to the exposed pin `made`. For example,
+    /// `size: bind(a#disk.size, b#disk.size)` exposes two pins as one pin. This is permitted only for configuration
+    /// pins: for a signal or a command, the method reports an error and adds nothing. `target` is the text that names
+    /// `found`, such as `b#disk.size`.
     fn join(&mut self, made: &mut VisiblePin, found: VisiblePin, target: &Spanned<PinRef>) {
         let is_configuration =
             |pin: &VisiblePin| pin.kind.as_ref().is_none_or(|kind| kind.as_configuration().is_some());
@@ -308,8 +318,8 @@ impl Resolver<'_, '_> {
         made.targets.extend(found.targets);
     }
 
-    /// Subtracts a number of pins from the remaining limit. Returns whether the limit allows them, and reports
-    /// the first excess.
+    /// Counts `pins` further pins of the manifest, but at least one. Returns false if the manifest now has more than
+    /// [`MAX_PINS`] pins. Reports an error at `span` when this happens for the first time.
     fn takes(&mut self, pins: usize, span: Span) -> bool {
         let left = self.left.checked_sub(pins.max(1));
         self.left = left.unwrap_or(0);

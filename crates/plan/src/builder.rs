@@ -107,8 +107,9 @@ impl<W, R> PlanBuilder<W, R> {
         self.build_listed(|_| true)
     }
 
-    /// Builds the plan like [`build`](Self::build), but gives some steps the lowest numbers. `is_listed` gets the work
-    /// of a step, and returns true for these steps.
+    /// Builds the plan like [`build`](Self::build), but with other numbers. The steps for whose work `is_listed`
+    /// returns true get the lowest numbers. The other steps with work follow, and then the barriers. So a step with
+    /// work may wait for another step with work that has a higher number.
     ///
     /// # Errors
     ///

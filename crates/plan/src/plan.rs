@@ -67,7 +67,7 @@ impl fmt::Display for StepNumber {
     }
 }
 
-/// The task of a step.
+/// The task of a step: work, or nothing if the step is a barrier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task<W> {
     /// No work. A barrier reduces the number of waits: N steps wait for one barrier, which waits for M steps.
@@ -101,13 +101,13 @@ impl<W: fmt::Display> fmt::Display for Task<W> {
     }
 }
 
-/// The condition that ends a wait.
+/// The kind of a wait: whether the awaited step must succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WaitKind {
-    /// The awaited step has ended, with or without success.
+    /// The waiting step starts after the awaited step has ended, with or without success.
     After,
-    /// The awaited step has succeeded.
+    /// The waiting step starts only if the awaited step succeeds.
     Needs,
 }
 
@@ -127,7 +127,7 @@ pub struct Step<'p, W, R> {
 pub struct Wait<'p, R> {
     /// The number of the awaited step.
     pub on: StepNumber,
-    /// The condition that ends the wait.
+    /// Whether the awaited step must succeed.
     pub kind: WaitKind,
     /// The reason of the wait.
     pub reason: &'p R,

@@ -127,7 +127,7 @@ enum SavedError {
     /// A wait names a step that is not in the document.
     #[error("step {step} of a plan waits for {on}, which is not there")]
     Wait { step: StepNumber, on: StepNumber },
-    /// The waits form a cycle.
+    /// The waits form a cycle. `step` is one of the steps in the cycle.
     #[error("the steps of a plan wait for each other in a circle with {step}")]
     Cycle { step: StepNumber },
 }

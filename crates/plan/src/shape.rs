@@ -32,8 +32,8 @@ impl<W, R> Plan<W, R> {
         width.into_iter().max().unwrap_or(0)
     }
 
-    /// Returns the depth of each step, in the order of the steps' numbers. The depth is the length of the longest chain
-    /// of waits that ends with the step. A step with work has the length 1, and a barrier has the length 0.
+    /// Returns the depth of each step, in the order of the steps' numbers. The depth is the maximum number of steps in
+    /// a chain of waits that ends with the step. The step itself counts, and barriers do not count.
     fn depths(&self) -> Vec<usize> {
         let mut depths = vec![0; self.steps().len()];
         for step in self.order.iter().filter_map(|number| self.step(*number)) {

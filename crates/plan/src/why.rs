@@ -17,8 +17,8 @@ pub struct Because<'a, W, R> {
     pub wait: Wait<'a, R>,
     /// The step that is awaited.
     pub on: Step<'a, W, R>,
-    /// Whether the explanation has listed the awaited step's own waits already, after an earlier entry. They are not
-    /// listed again after this entry. False for an awaited step without waits.
+    /// Whether the waits of the step `on` follow an earlier entry of the explanation. The explanation then does not
+    /// list these waits again after this entry. False if the step `on` has no waits.
     pub is_repeated: bool,
 }
 

@@ -49,8 +49,8 @@ pub(crate) enum Mode {
     Document,
 }
 
-/// The current position of a check. For example, the check of the update `{"$set": {"status.note": 1}}` reaches
-/// the place `/$set/status.note` and the keys `status` and `note`.
+/// The current position of a check. For example, the number in the update `{"$set": {"status.note": 1}}` has the keys
+/// `status` and `note`, and the place `/$set/status.note`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cursor {
     /// The path of the current value in the document, as a list of keys. In the check of an update, it is the path
@@ -197,8 +197,8 @@ impl<'s> Reading<'s> {
 
     /// Checks a field of a record, or an entry of a map. Returns the same as [`value`](Self::value).
     ///
-    /// If the mode is [`Mode::Authored`], the method first checks that `node` permits the operator `$set`. Otherwise an
-    /// update could write a protected field by replacing the whole record.
+    /// If the mode is [`Mode::Authored`], the method also checks that `node` permits the operator `$set`. Without this
+    /// check, an update could change a protected field by replacing the whole record.
     fn below(&mut self, node: &Node, value: &Value, at: &mut Cursor) -> Option<Value> {
         match node.denial(Operator::Set).filter(|_| self.mode == Mode::Authored) {
             Some(hint) => {

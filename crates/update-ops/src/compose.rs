@@ -12,20 +12,23 @@ use crate::problem::NotViable;
 use crate::update::{Op, Update};
 
 impl Update {
-    /// Returns the composition: an update with the same effect as `self` followed by `later`. Composition can
+    /// Returns the composition: one update with the same effect as `self` followed by `later`. Composition can
     /// combine a stored history of updates into one update.
     ///
-    /// Each operation of `later` is combined with the operations of `self` around its path:
+    /// For example, the composition has these operations:
     ///
-    /// - A replacement or removal replaces all operations of `self` at or below its path.
-    /// - An operation below a replacement of `self` is performed inside the new value.
-    /// - If `later` writes a value below a removal of `self`, the removal becomes a replacement.
-    /// - If `self` appends entries at the path of an append, the new entries are added to these entries.
-    /// - If `self` writes a list at the path of an append, the new entries are added to this list.
+    /// | `self` | `later` | composition |
+    /// |---|---|---|
+    /// | any operations at or below `status` | replaces or removes `status` | the operation of `later` |
+    /// | replaces `status` by `{on: true}` | replaces `status.on` by `false` | replaces `status` by `{on: false}` |
+    /// | removes `status` | replaces `status.on` by `true` | replaces `status` by `{on: true}` |
+    /// | appends `a` to `log` | appends `b` to `log` | appends `a` and `b` to `log` |
+    /// | replaces `log` by `[a]` | appends `b` to `log` | replaces `log` by `[a, b]` |
     ///
     /// # Errors
-    /// When the two updates disagree on the sort of a path: one has a list or a leaf where the other has a
-    /// map. This can't happen if both updates have the same [`Shape`](crate::Shape), which defines the sort.
+    /// When the two updates require different sorts of value at a path. For example, `self` sets `status` to a text,
+    /// and `later` sets `status.on`. This can't happen if both updates have the same [`Shape`](crate::Shape), which
+    /// defines the sort.
     pub fn then(self, later: &Update) -> Result<Update, NotViable> {
         let mut ops = self.into_ops();
         for (path, op) in later {

@@ -58,7 +58,8 @@ struct Difference {
 }
 
 impl Difference {
-    /// Compares two maps key by key.
+    /// Compares two maps key by key, and adds an operation to `ops` for each difference. `keys` contains the path of
+    /// the maps.
     fn maps(&mut self, node: &Node, from: &Value, to: &Value) {
         let all: BTreeSet<String> = keys_of(from).chain(keys_of(to)).cloned().collect();
         for key in all {

@@ -196,15 +196,15 @@ fn locate(tokens: &[String], shape: &Shape) -> Location {
     }
 }
 
-/// Tells whether the value of a node may be a list. At depth 0, the value is the document itself, which is a
-/// map.
+/// Tells whether the value of a node may be a list. `node` is `None` if the shape does not contain the path of the
+/// value. `depth` is the number of keys in the path. At depth 0, the value is the document itself, which is a map.
 fn lists(node: Option<&Node>, depth: usize) -> bool {
     depth > 0 && node.is_some_and(Node::takes_appends)
 }
 
-/// Tells whether a key of a JSON Pointer addresses an entry of a list. If the shape declares `node` as a list,
-/// every key addresses an entry. If the shape permits a value of any sort, only `-` and keys of digits address an
-/// entry.
+/// Tells whether a key of a JSON Pointer addresses an entry of the value of `node`. The caller has found out by
+/// [`lists`] that the value may be a list. If the shape declares the value as a list, every key addresses an entry. If
+/// the shape permits any value, only `-` and keys of digits address an entry.
 fn is_entry(node: Option<&Node>, token: &str) -> bool {
     let is_list = node.is_some_and(|node| matches!(node.sort, Sort::List));
     is_list || token == "-" || (!token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit()))

@@ -47,7 +47,8 @@ pub(crate) enum Sort {
     /// The value can be a map, a list or a leaf. All nodes of an [untyped](crate::Shape::untyped) shape have this
     /// sort.
     Any,
-    /// The enclosing node that [`Node::recursive`] created.
+    /// A placeholder, which [`Node::recursive`] passes to its argument `build`. The placeholder stands for the
+    /// enclosing node, which `build` returns.
     Again(Weak<Node>),
 }
 

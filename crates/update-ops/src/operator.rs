@@ -26,7 +26,7 @@ impl Operator {
         }
     }
 
-    /// Returns the operator with a name; none for other names.
+    /// Returns the operator whose name is `name`, such as `$set`. Returns `None` if no operator has this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operator| operator.name() == name)
     }

@@ -93,7 +93,6 @@ impl Path {
         Self::from_keys(self.keys().chain([key]))
     }
 
-    /// Returns the keys as a slice.
     pub(crate) fn as_slice(&self) -> &[String] {
         &self.0
     }

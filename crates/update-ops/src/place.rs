@@ -5,7 +5,8 @@ use std::fmt;
 /// One step down into a JSON document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
-    /// The step into a map, to the value of this key. The key has its original spelling.
+    /// The step into a map, to the value of this key. The key is not escaped for a JSON Pointer. For example,
+    /// the key `a/b` is stored as `a/b`, not as `a~1b`.
     Key(String),
     /// The step into a list, to the entry with this index. The first entry has the index 0.
     Index(usize),

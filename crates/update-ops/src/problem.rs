@@ -157,7 +157,7 @@ impl std::error::Error for UpdateError {}
 pub struct Warning {
     /// Place of the mistake in the wire form of the update.
     pub place: Place,
-    /// Path in the document that the mistake concerns; `None` if there is no valid path.
+    /// Path of the operation or value with the mistake; `None` if there is no valid path.
     pub path: Option<Path>,
     /// Kind of the warning.
     pub notice: Notice,
@@ -214,9 +214,9 @@ impl fmt::Display for Warning {
 pub struct NotViable {
     /// The path of the operation.
     pub path: Path,
-    /// Path of the existing value, such as `status`. It is the path of the operation, or an ancestor of that path.
+    /// Path of the existing value, such as `status`. The operation has the same path, or a path below this path.
     pub obstacle: Path,
-    /// Description of the value that the operation requires there: "a map" or "a list".
+    /// Description of the value that the operation requires at the path `obstacle`: "a map" or "a list".
     pub expected: &'static str,
     /// Description of the existing value, such as "a string".
     pub found: &'static str,

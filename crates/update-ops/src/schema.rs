@@ -28,7 +28,7 @@ pub struct WireSchema {
 }
 
 impl Shape {
-    /// Returns the JSON Schema of updates.
+    /// Returns the JSON Schema of updates of this shape, and the definitions to which the schema refers.
     ///
     /// ```
     /// use serde_json::json;
@@ -71,7 +71,8 @@ impl Shape {
 
 struct Writer {
     trusting: bool,
-    /// The nodes that contain themselves, with their names.
+    /// The nodes that contain themselves, each with the name of its definition in `definitions`. The method `define`
+    /// adds a node before it writes the definition.
     names: Vec<(*const Node, String)>,
     definitions: Map<String, Value>,
 }
@@ -148,7 +149,8 @@ impl Writer {
         }
     }
 
-    /// Returns the type of the values of a node. Null is also permitted if an update may remove the value.
+    /// Returns the value of the keyword `type` in the JSON Schema of a node. `name` is the type of the node's values,
+    /// such as `object`. If an update may remove the value, the type `null` is also permitted.
     fn sort(&self, node: &Node, name: &str) -> Value {
         if self.permits(Operator::Unset, node) { json!([name, "null"]) } else { json!(name) }
     }
@@ -162,12 +164,12 @@ impl Writer {
         json!({"anyOf": [schema, {"enum": spellings}]})
     }
 
-    /// Adds the path of `node` and all paths below it to `found`, if an update may apply `operator` to them. Each key
-    /// of `found` is a regular expression that matches such a path. The entry's value is the JSON Schema for the
-    /// operand of `operator` at this path.
+    /// Adds an entry to `found` for `node` and for each node below it, if an update may apply `operator` to the value
+    /// of the node. The key of the entry is a regular expression that matches the path of the node. The value of the
+    /// entry is the JSON Schema of the operand. The root of the shape gets no entry, because the root has no path.
     ///
-    /// `path` is the regular expression that matches the path of `node`. `field` has the same meaning as in
-    /// [`value`](Self::value).
+    /// `path` is the regular expression that matches the path of `node`. `field` is the name of the nearest record
+    /// field that contains `node`; see [`value`](Self::value).
     fn paths(
         &mut self,
         operator: Operator,
@@ -230,9 +232,12 @@ fn all_steps(node: &Node) -> Vec<Step<'_>> {
     }
 }
 
-/// Finds the placeholders below `node` that stand for the node `target`. Adds to `found` the pattern of the
-/// path to each of these placeholders. `path` is the pattern of the path to `node`. All these paths start at
-/// `target`.
+/// Finds the placeholders below `node` that stand for the node `target`. Adds to `found` a regular expression for each
+/// placeholder. The expression matches the path from `target` to the placeholder. `path` is the expression for the path
+/// from `target` to `node`.
+///
+/// For example, each node of a tree has the fields `left` and `right`, which contain further nodes. Then the
+/// expressions are `\.left` and `\.right`.
 fn repeats(node: &Node, target: &Arc<Node>, path: &str, found: &mut Vec<String>) {
     for Step { pattern, node, .. } in all_steps(node) {
         let path = format!(r"{path}\.{pattern}");

@@ -45,11 +45,11 @@ impl Shape {
         Self { root: Arc::new(Node::any()), trusting: false }
     }
 
-    /// Returns a shape that has the sorts of this shape, but not its rules; see [`Shape`]. Each value must still be a
-    /// map, a list or a leaf, as this shape declares. But every operator and every key of a map is permitted, and
-    /// there are no required fields, tests or defaults.
+    /// Returns a shape with the sorts of `self`, but without the rules of `self`; see [`Shape`]. The returned shape
+    /// still defines which values are maps, lists or leaves. But the returned shape permits every key of a map, and
+    /// `$set` and `$unset` at every path. It has no required fields, tests or defaults.
     ///
-    /// This shape is for updates that were checked before, or that a program created. Under this shape,
+    /// The returned shape is for updates that were checked before, or that a program created. Under this shape,
     /// [`parse`](crate::Update::parse) is the inverse of [`to_value`](crate::Update::to_value).
     #[must_use]
     pub fn trusting(&self) -> Self {

@@ -20,12 +20,12 @@ pub enum Op {
     Append(Vec<Value>),
 }
 
-/// An update in normal form: a map from paths to operations, in which no path equals another path or is below
-/// it.
+/// An update in normal form: a map from paths to operations, in which no path is below another path. For example, an
+/// update with an operation at `status` has no operation at `status.note`.
 ///
 /// So no operation affects another operation, and their order has no meaning. An update is created from its
-/// [wire form](Update::parse), from [operations](Update::from_ops), from the [difference](Update::diff) of
-/// two documents, or from other updates. Two updates are equal if their operations are equal.
+/// [wire form](Update::parse), from [operations](Update::from_ops), from the [difference](Update::diff) of two
+/// documents, or from other updates. Two updates are equal if their operations are equal.
 ///
 /// # Laws
 ///
@@ -39,11 +39,11 @@ pub enum Op {
 /// | identity | `{}(D) = D`; `U.then({}) = U = {}.then(U)` |
 /// | composition | `U.then(V)` exists, and `U.then(V)(D) = V(U(D))` |
 /// | associativity | `U.then(V).then(W) = U.then(V.then(W))` |
-/// | idempotence | `U(U(D)) = U(D)` where `U` appends nothing |
-/// | commutation | `V(U(D)) = U(V(D))` where `U.commutes_with(V)` |
+/// | idempotence | `U(U(D)) = U(D)`, if `U` contains no append |
+/// | commutation | `V(U(D)) = U(V(D))`, if `U.commutes_with(V)` |
 /// | difference | `diff(A, B)(A) = B` |
-/// | inverse | `U.inverse(D)(U(D)) = D` where `U` appends nothing |
-/// | locality | a path that is comparable with no path of `U` has the same value in `D` and in `U(D)` |
+/// | inverse | `U.inverse(D)(U(D)) = D`, if `U` contains no append |
+/// | locality | a path has the same value in `D` and in `U(D)`, unless `U` [touches](Update::touches) the path |
 /// | round trip | `parse(U.to_value()) = U`, parsed under [`Shape::trusting`](crate::Shape::trusting) |
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use]

@@ -117,7 +117,7 @@ pub enum Shape {
     Box,
     /// An emphasized box, for example on the critical path.
     Bold,
-    /// A rounded box, for an object that does not belong to the subject of the drawing.
+    /// A rounded box, for an object outside of the drawn system, for example a network to which an assembly refers.
     Round,
     /// An inconspicuous box, for a barrier.
     Quiet,

@@ -7,7 +7,6 @@ use super::svg::{escaped, write};
 const SCRIPT: &str = include_str!("page.js");
 const STYLE: &str = include_str!("page.css");
 
-/// Returns the HTML page.
 pub(crate) fn html(drawing: &Drawing) -> String {
     let title = escaped(&drawing.title);
     let mut out = format!(

@@ -69,7 +69,7 @@ impl<'a> Lanes<'a> {
         Self { groups: &drawing.groups, children }
     }
 
-    /// Returns the number of lanes.
+    /// Returns the number of lanes: one for each group, and one for the nodes without a group.
     pub(super) fn count(&self) -> usize {
         self.children.len()
     }
@@ -198,8 +198,8 @@ impl Arranging<'_> {
         }
     }
 
-    /// Adds a frame around `block`, the content of a group. Then `block` is the whole rectangle of the frame, so that
-    /// no other part is placed inside the frame.
+    /// Adds a frame around `block`, which is the content of a group. Extends `block` to the whole rectangle of the
+    /// frame, so that no other lane or frame is placed inside this rectangle.
     fn frame(&mut self, group: usize, block: &mut Block) {
         let (Some(first), Some(last)) = (block.spans.keys().next(), block.spans.keys().next_back()) else {
             return;

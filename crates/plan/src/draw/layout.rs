@@ -237,7 +237,7 @@ fn chains(
     chains
 }
 
-/// Stacks the items of each column.
+/// Sets the first vertical position of each item. `order` contains for each column its items from top to bottom.
 fn stack(items: &mut [Item], order: &[Vec<usize>]) {
     for column in order {
         stack_column(items, column);

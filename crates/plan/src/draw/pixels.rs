@@ -44,8 +44,11 @@ impl<'a> Columns<'a> {
         Self { drawing, items, frames, margins, lefts, widths, right, top }
     }
 
-    /// Computes the positions of nodes, edges and frames. The points of an edge that was treated as reversed
-    /// are returned in the real direction.
+    /// Computes the positions of nodes, edges and frames.
+    ///
+    /// `chains` contains for each edge its nodes and bends from left to right. `turned` is true for an edge that closes
+    /// a cycle: the chain of such an edge begins at the edge's second node. The result contains the points of each edge
+    /// from the edge's first node to its second node.
     pub(super) fn layout(&self, turned: &[bool], chains: &[Vec<usize>]) -> Layout {
         let nodes = self.items[..self.drawing.nodes.len()].iter().map(|item| self.node(item)).collect();
         let edges = chains.iter().zip(turned).map(|(chain, turned)| {

@@ -28,14 +28,13 @@ const ROW: u32 = 22;
 /// The width of a sign in the legend, in pixels.
 const SIGN: u32 = 34;
 
-/// Returns the picture as an SVG document.
 pub(crate) fn svg(drawing: &Drawing) -> String {
     let mut out = String::new();
     write(drawing, &mut out);
     out
 }
 
-/// Appends the picture to a string.
+/// Appends the SVG element of the drawing to `out`. The HTML page contains this element, too.
 pub(crate) fn write(drawing: &Drawing, out: &mut String) {
     let layout = layout(drawing);
     let longest = drawing.legend.iter().map(|(_, text)| text.chars().count()).max();

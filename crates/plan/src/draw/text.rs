@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use super::drawing::{Drawing, Line, Shape, Tone};
 
-/// Returns a drawing as JSON.
 pub(crate) fn json(drawing: &Drawing) -> String {
     let mut json = serde_json::to_string_pretty(drawing).expect("a drawing is plain data");
     json.push('\n');
@@ -55,7 +54,6 @@ pub(crate) fn dot(drawing: &Drawing) -> String {
     out
 }
 
-/// Returns a drawing as a Mermaid flowchart.
 pub(crate) fn mermaid(drawing: &Drawing) -> String {
     let mut out = String::from("flowchart LR\n");
     groups(
@@ -90,8 +88,9 @@ pub(crate) fn mermaid(drawing: &Drawing) -> String {
     out
 }
 
-/// Writes the nodes and groups that are directly inside `parent`. `node` writes a node. `frame` returns the
-/// first line of a group, the line with its label (may be empty), and its last line.
+/// Writes the nodes and groups that are directly inside `parent`, and everything inside these groups. `node` writes a
+/// node. `frame` receives the label and the index of a group. The result of `frame` is three texts: the first line of
+/// the group, a line for the label, and the last line. The second text is empty if the first line contains the label.
 fn groups(
     drawing: &Drawing,
     parent: Option<usize>,
