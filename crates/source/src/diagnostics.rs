@@ -83,6 +83,19 @@ impl Diagnostics {
         self.list.insert(self.end(), diagnostic);
     }
 
+    /// Removes the fixes of the earlier diagnostics with the code and the place of `diagnostic`. Returns whether there was
+    /// such a fix. The loader has applied the fix to a copy of the text, and found the same error again.
+    pub(crate) fn retract_fixes(&mut self, diagnostic: &Diagnostic) -> bool {
+        let mut is_retracted = false;
+        for known in self.list.iter_mut().filter(|known| known.code == diagnostic.code) {
+            if known.place() == diagnostic.place() && !known.fixes.is_empty() {
+                known.fixes.clear();
+                is_retracted = true;
+            }
+        }
+        is_retracted
+    }
+
     /// Returns the number of diagnostics in the list. The note about omitted diagnostics is not counted.
     fn end(&self) -> usize {
         self.list.len() - usize::from(self.noted != SeverityCounts::default())

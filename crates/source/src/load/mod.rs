@@ -123,14 +123,16 @@ fn repair(source: &Arc<Source>, draft: &mut Draft<'_>, outcome: &Outcome, found:
 
 /// Reports the cause of a syntax error, and returns the edits that repair the draft; `None` if reading must stop.
 ///
-/// If a fix of the error would change an earlier repair, the earlier repair was wrong. In this case, the returned edits
-/// remove the affected lines. The function then reports nothing, because the author did not write the error.
+/// If the error was already reported with a fix, or if its fix would change an earlier repair, the earlier repair was
+/// wrong. In this case, the returned edits remove the affected lines. The function then reports nothing, because the
+/// author did not write the error. A fix that did not remove its error is removed from the earlier report.
 fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Vec<Edit>> {
     let Some(repair) = cause.repair else {
         found.push(cause.diagnostic);
         return None;
     };
-    if !cause.diagnostic.fixes.is_empty() && draft.repairs_again(&repair) {
+    let is_again = found.retract_fixes(&cause.diagnostic);
+    if is_again || !cause.diagnostic.fixes.is_empty() && draft.repairs_again(&repair) {
         return Some(repair.iter().map(|edit| cause::without_line(draft.text(), edit)).collect());
     }
     found.push(cause.diagnostic);

@@ -214,6 +214,13 @@ fn unclosed_brackets() {
     read: {"a":["1","2"],"b":"3"}
     fixed: "a: [1,\n  2,]\nb: 3\n"
     "#);
+    assert_snapshot!(report("a: [\"x # y\", b # why\n"), @r#"
+    f.yaml:1:4: error[WL0019]: `[` is never closed
+      ^ 1:4 `[` opened here
+      = close it with `]`, or quote the text
+    read: {"a":["x # y","b"]}
+    fixed: "a: [\"x # y\", b] # why\n"
+    "#);
     assert_snapshot!(report("a: [1}\n"), @r#"
     f.yaml:1:6: error[WL0019]: `[` is closed by `}`
       ^ 1:6 `}` 

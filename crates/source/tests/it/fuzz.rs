@@ -13,6 +13,7 @@ fn check(text: &str, options: &LoadOptions) -> Result<(), TestCaseError> {
         let _ = (document.to_value(Reading::Text), document.to_value(Reading::Script));
     }
     places(text, &loaded.diagnostics)?;
+    fixed_once(&loaded.diagnostics)?;
     let _ = apply_fixes(text, loaded.diagnostics.fixes());
     Ok(())
 }
@@ -47,12 +48,73 @@ fn places(text: &str, diagnostics: &Diagnostics) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Checks that a fix repairs its error: the repaired text is read again, and the same error at the same place would be
+/// reported a second time.
+fn fixed_once(diagnostics: &Diagnostics) -> Result<(), TestCaseError> {
+    let mut fixed = std::collections::BTreeSet::new();
+    for diagnostic in diagnostics.iter().filter(|diagnostic| !diagnostic.fixes.is_empty()) {
+        let Some(label) = &diagnostic.primary else { continue };
+        let place = (diagnostic.code.as_str(), label.place.span().range().start);
+        prop_assert!(fixed.insert(place), "{diagnostic} is reported twice");
+    }
+    Ok(())
+}
+
 /// Fragments that have a meaning in YAML or in the search for causes.
-const PIECES: [&str; 50] = [
-    "a", "b: ", "key:", ": ", ":", "- ", "-", "? ", "\n", "\n", "\n  ", "\n    ", "\n\t", "\t", " ", "[",
-    "]", "{", "}", ",", "\"", "'", "''", "\\", "\\#", "\\q", "\\u00e9", "# c", "#", "&x ", "*x", "!t ",
-    "!!str ", "|", ">", "|2-\n", "...", "---\n", "%", "@", "`", "${x}", "<<: ", "é", "\u{200b}", "\u{a0}",
-    "\u{feff}", "\r\n", "~", "x:: y",
+const PIECES: [&str; 53] = [
+    "a",
+    "b: ",
+    "key:",
+    ": ",
+    ":",
+    "- ",
+    "-",
+    "? ",
+    "\n",
+    "\n",
+    "\n  ",
+    "\n    ",
+    "\n\t",
+    "\t",
+    " ",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    "\"",
+    "'",
+    "''",
+    "\\",
+    "\\#",
+    "\\q",
+    "\\u00e9",
+    "# c",
+    "#",
+    "&x ",
+    "*x",
+    "!t ",
+    "!!str ",
+    "|",
+    ">",
+    "|2-\n",
+    "...",
+    "---\n",
+    "%",
+    "@",
+    "`",
+    "${x}",
+    "<<: ",
+    "é",
+    "\u{200b}",
+    "\u{a0}",
+    "\u{feff}",
+    "\r\n",
+    "~",
+    "x:: y",
+    "\"a # b\"",
+    "'[ # '",
+    "[\"",
 ];
 
 /// Documents as people write them, which the tests damage.

@@ -109,11 +109,11 @@ pub(super) fn unclosed_bracket(site: &Site<'_>) -> Option<Cause> {
         Some(next) => next.above(site.text).next()?,
         None => line.below_all(site.text).last().unwrap_or(line),
     };
-    let Some(Unclosed::Bracket { closers, .. }) = unclosed(&site.text[line.start..last.end()]) else {
+    let Some(Unclosed::Bracket { closers, end, .. }) = unclosed(&site.text[line.start..last.end()]) else {
         let help = format!("close it with `{}`, or quote the text", closer(open));
         return Some(site.left_out(diagnostic.help(help), at..last.end()));
     };
-    let end = code_end(last);
+    let end = line.start + end;
     let diagnostic = diagnostic.help(format!("close it with `{closers}`, or quote the text"));
     Some(site.fixed(diagnostic, format!("add `{closers}`"), vec![edit(end..end, closers)]))
 }
@@ -123,13 +123,6 @@ fn opens(line: Line<'_>) -> Option<(Line<'_>, usize, char)> {
         Some(Unclosed::Bracket { at, open, .. }) => Some((line, line.start + at, open)),
         _ => None,
     }
-}
-
-/// Returns the offset in the whole text at which the content of a line ends. A comment and spaces at the end of the
-/// line are not content. The first ` #` of the line counts as the start of a comment.
-fn code_end(line: Line<'_>) -> usize {
-    let text = line.text.find(" #").map_or(line.text, |comment| &line.text[..comment]);
-    line.start + text.trim_end().len()
 }
 
 /// Recognises a colon and a space inside a value in brackets: `{a: b: c}`.

@@ -86,15 +86,16 @@ pub(super) enum Unclosed {
     /// An open quote. `quote` is the quotation mark: `'` or `"`.
     Quote { at: usize, quote: char },
     /// One or more open brackets. `at` is the offset of the outermost bracket `open`. `closers` is the text that would
-    /// close all open brackets, such as `]}`.
-    Bracket { at: usize, open: char, closers: String },
+    /// close all open brackets, such as `]}`. `end` is the offset at which the content ends: comments and blanks after
+    /// it are not content.
+    Bracket { at: usize, open: char, closers: String, end: usize },
 }
 
 /// Returns the quote or bracket that is still open at the end of the text `lines`.
 pub(super) fn unclosed(lines: &str) -> Option<Unclosed> {
     let bytes = lines.as_bytes();
     let mut brackets: Vec<(usize, char)> = Vec::new();
-    let mut at = 0;
+    let (mut at, mut end) = (0, 0);
     // Whether a value may start at the current character. Inside unquoted text, a quote opens nothing.
     let mut fresh = true;
     while let Some(&byte) = bytes.get(at) {
@@ -102,8 +103,14 @@ pub(super) fn unclosed(lines: &str) -> Option<Unclosed> {
         let blank_next = next.is_none_or(is_space);
         let flow = !brackets.is_empty();
         match byte {
-            b'#' if at == 0 || is_space(bytes[at - 1]) => at += comment(&bytes[at..]),
-            b if is_space(b) => {}
+            b'#' if at == 0 || is_space(bytes[at - 1]) => {
+                at += comment(&bytes[at..]) + 1;
+                continue;
+            }
+            b if is_space(b) => {
+                at += 1;
+                continue;
+            }
             b'"' | b'\'' if fresh => match closing_quote(bytes, at) {
                 Some(end) => (at, fresh) = (end, false),
                 None => return Some(Unclosed::Quote { at, quote: char::from(byte) }),
@@ -127,10 +134,11 @@ pub(super) fn unclosed(lines: &str) -> Option<Unclosed> {
             _ => fresh = false,
         }
         at += 1;
+        end = at;
     }
     let &(first, open) = brackets.first()?;
     let closers = brackets.iter().rev().map(|&(_, open)| closer(open)).collect();
-    Some(Unclosed::Bracket { at: first, open, closers })
+    Some(Unclosed::Bracket { at: first, open, closers, end })
 }
 
 fn is_space(byte: u8) -> bool {
