@@ -472,14 +472,16 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-/// Returns whether and when the writer thread truncates the write-ahead log after a batch. If the batch drops secrets,
-/// the log may contain the secrets until it is truncated.
+/// Returns whether and when the writer thread truncates the write-ahead log after a batch. If the batch drops or
+/// replaces secrets, the log may contain the secrets until it is truncated.
 fn wipes(batch: &Batch) -> Wipes {
     let wipes = batch.changes().iter().map(|change| match change {
         Change::DropAssembly(_) => Wipes::Now,
-        Change::DropSecret(_) | Change::EndRequest(_) | Change::PutDocument(_) | Change::DropDocument(..) => {
-            Wipes::Later
-        }
+        Change::PutSecret { .. }
+        | Change::DropSecret(_)
+        | Change::EndRequest(_)
+        | Change::PutDocument(_)
+        | Change::DropDocument(..) => Wipes::Later,
         _ => Wipes::Never,
     });
     wipes.max().unwrap_or(Wipes::Never)

@@ -215,14 +215,13 @@ impl WriterThread {
                     let mut group = vec![first];
                     group.extend(tasks.try_iter().take(GROUP - 1));
                     self.waiting.taken(group.len());
-                    to_wipe |= group.iter().any(|task| task.wipes() == Wipes::Later);
-                    self.store(group);
+                    to_wipe |= group.iter().any(|task| task.wipes() != Wipes::Never);
+                    if self.store(group) {
+                        to_wipe = false;
+                    }
                     self.announce();
                 }
-                Err(RecvTimeoutError::Timeout) => {
-                    self.wipe();
-                    to_wipe = false;
-                }
+                Err(RecvTimeoutError::Timeout) => to_wipe = !self.wipe(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -231,7 +230,8 @@ impl WriterThread {
         }
     }
 
-    fn store(&mut self, mut group: Vec<Box<dyn Task>>) {
+    /// Makes the writes of a group, and answers them. Returns whether the log was truncated after all these writes.
+    fn store(&mut self, mut group: Vec<Box<dyn Task>>) -> bool {
         let fence = self.fence.clone();
         match self.transaction(&mut group) {
             Err(error) if group.len() > 1 && !matches!(error, StoreError::Locked { .. }) => {
@@ -239,12 +239,14 @@ impl WriterThread {
                 for task in group {
                     self.store(vec![task]);
                 }
+                false
             }
             outcome => {
-                self.wipe_after(&group);
+                let is_wiped = group.iter().any(|task| task.wipes() == Wipes::Now) && self.wipe();
                 for task in group {
                     self.answer(task, outcome.clone());
                 }
+                is_wiped
             }
         }
     }
@@ -272,19 +274,13 @@ impl WriterThread {
         task.reply(transaction);
     }
 
-    /// Truncates the write-ahead log if a write in `group` has the value [`Wipes::Now`]. Then no file contains the
-    /// secrets that the write dropped. If another connection is reading the log, SQLite does not truncate the log. The
-    /// secrets in the log are sealed, so they may stay there until the next truncation.
-    fn wipe_after(&self, group: &[Box<dyn Task>]) {
-        if group.iter().any(|task| task.wipes() == Wipes::Now) {
-            self.wipe();
-        }
-    }
-
-    fn wipe(&self) {
+    /// Truncates the write-ahead log. Then no file contains the secrets that earlier writes dropped. Returns `false` if
+    /// another connection is reading the log, since SQLite then does not truncate the log.
+    fn wipe(&self) -> bool {
         let _ = self.db.busy_timeout(Duration::ZERO);
-        let _ = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        let is_busy = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
         let _ = self.db.busy_timeout(self.busy);
+        is_busy.is_ok_and(|is_busy| !is_busy)
     }
 
     fn announce(&self) {

@@ -1,7 +1,11 @@
 //! The effects of closing a handle of a store.
 
+use std::path::Path;
+use std::time::{Duration, Instant};
+
 use windlass_model::Seq;
-use windlass_store::testing::samples::{event, holder, name};
+use windlass_secret::Sensitive;
+use windlass_store::testing::samples::{self, event, holder, name};
 use windlass_store::{Batch, Store, StoreError};
 
 use crate::place::Place;
@@ -28,4 +32,37 @@ async fn a_watch_ends_with_its_store() {
     let closing = async { drop(store) };
     let (seen, ()) = futures::join!(watch.next(), closing);
     assert!(matches!(seen, Err(StoreError::Closed)), "{seen:?}");
+}
+
+/// A program that reads the log prevents its truncation. The store truncates the log as soon as the program has ended,
+/// so that the sealed text of a dropped secret is in no file.
+#[tokio::test]
+async fn the_log_is_truncated_after_its_last_reader() {
+    let place = Place::new();
+    let store = place.store();
+    let lease = store.lease(&name("h_bta"), &holder(1)).await.unwrap();
+    let secret = "h_bta:password".parse().unwrap();
+    let value = Sensitive::new(b"hunter2".to_vec());
+    let batch = Batch::new().put_assembly(samples::assembly(&lease.scope, &[])).put_secret(
+        secret,
+        lease.scope.clone(),
+        value,
+    );
+    store.commit(&lease, batch).await.unwrap();
+    let log = place.path().with_extension("db-wal");
+    is_truncated(&log).await;
+    let reader = place.stranger();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM event").unwrap();
+    store.commit(&lease, Batch::new().drop_assembly(lease.scope.clone())).await.unwrap();
+    assert_ne!(log.metadata().unwrap().len(), 0, "the reader prevents the truncation");
+    reader.execute_batch("COMMIT").unwrap();
+    is_truncated(&log).await;
+}
+
+async fn is_truncated(log: &Path) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while log.metadata().unwrap().len() != 0 {
+        assert!(Instant::now() < end, "the log is not truncated");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
