@@ -46,7 +46,7 @@ fn listed(inventory: &mut Draft, groups: &Mapping, meta: &Node) {
         let Some(body) = mapping(inventory, &entry.value, &format!("the group `{name}`")) else { continue };
         for host in names(body, "hosts") {
             let own = of_hosts.and_then(|hosts| hosts.entry(host.as_str()?)?.value.as_mapping());
-            let own = own.map(|own| variables(own)).unwrap_or_default();
+            let own = own.map(variables).unwrap_or_default();
             inventory.add_hosts(name, host.as_str().unwrap_or_default(), host.span(), &own);
         }
         for child in names(body, "children").filter_map(Node::as_str) {
@@ -74,13 +74,13 @@ fn group(inventory: &mut Draft, name: &str, node: &Node, depth: usize) {
                 let Some(hosts) = mapping(inventory, &entry.value, "`hosts`") else { continue };
                 for host in hosts {
                     let own = mapping(inventory, &host.value, "a host");
-                    let own = own.map(|own| variables(own)).unwrap_or_default();
+                    let own = own.map(variables).unwrap_or_default();
                     inventory.add_hosts(name, host.key.text(), host.key.span(), &own);
                 }
             }
             "vars" => {
                 let vars = mapping(inventory, &entry.value, "`vars`");
-                let vars = vars.map(|vars| variables(vars)).unwrap_or_default();
+                let vars = vars.map(variables).unwrap_or_default();
                 inventory.group(name).variables.extend(vars);
             }
             "children" => {

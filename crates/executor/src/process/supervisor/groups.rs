@@ -218,8 +218,8 @@ impl Groups {
     pub(crate) fn close(&self) {
         let made = std::mem::take(&mut *self.made.borrow_mut());
         // Each folder is ended, even if an earlier folder could not be ended.
-        let all_gone = made.iter().fold(true, |gone, own| end_all(own).is_ok() && gone);
-        if all_gone {
+        let remaining = made.iter().filter(|own| end_all(own).is_err()).count();
+        if remaining == 0 {
             let _never_made = fs::remove_file(&self.note);
         }
     }
