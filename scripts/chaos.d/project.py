@@ -123,6 +123,9 @@ class Project:
         world = self.world()
         if world is not None and world.exists():
             (world / "killed").touch()
+            # The shell of the scripts compares whole seconds.
+            later = time.time() + 1
+            os.utime(world / "killed", (later, later))
 
     def processes(self):
         """Yields the pids of this project's windlass processes: commands and supervisors."""

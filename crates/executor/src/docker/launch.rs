@@ -43,8 +43,8 @@ pub(crate) struct Running {
     pub(crate) first: Vec<Line>,
     /// Task that sends the job to the container. The task returns the connection to the container, so the connection
     /// stays open as long as this field exists. If the connection closes, the container ends a job with the setting
-    /// [`OnOwnerDeath::Kill`]. The field is never `None`.
-    pub(crate) owner: Option<JoinHandle<Pin<Box<dyn AsyncWrite + Send>>>>,
+    /// [`OnOwnerDeath::Kill`].
+    pub(crate) owner: JoinHandle<Pin<Box<dyn AsyncWrite + Send>>>,
 }
 
 /// Creates a container, starts it, and sends the job to it.
@@ -232,7 +232,7 @@ async fn start_and_send(
     let mut lines: LineStream = Box::pin(inspect::lines(engine.clone(), attached.output));
     let first = accepted(shared, &mut lines).await;
     match first {
-        Ok(first) => Ok(Running { record, lines, first, owner: Some(owner) }),
+        Ok(first) => Ok(Running { record, lines, first, owner }),
         Err(error) => {
             owner.abort();
             Err(error)
