@@ -82,7 +82,7 @@ pub(super) fn policies(check: &mut Check<'_, '_>) {
         settings(policy, check.said);
         policy_metric(check, name.as_str(), policy);
         match &policy.target {
-            Some(target) => policy_target(check, name.as_str(), target, policy.name_span),
+            Some(target) => policy_target(check, name.as_str(), target),
             None if is(policy, &expected) => {
                 let message = format!("the policy `{name}` has no `target`");
                 let diagnostic = check.said.at(Severity::Error, codes::BAD_POLICY, policy.name_span, message);
@@ -124,7 +124,7 @@ fn own_metric(check: &mut Check<'_, '_>, policy: &PolicyDecl, metric: &Spanned<S
     check.said.push(did_you_mean(diagnostic, &metric.value, names));
 }
 
-fn policy_target(check: &mut Check<'_, '_>, name: &str, target: &Spanned<String>, policy: Span) {
+fn policy_target(check: &mut Check<'_, '_>, name: &str, target: &Spanned<String>) {
     match check.assembly.composition.get(target.value.as_str()) {
         Some(component) if component.each().is_some() => {
             let message =
@@ -148,7 +148,6 @@ fn policy_target(check: &mut Check<'_, '_>, name: &str, target: &Spanned<String>
         Some(_) => {}
         None => {
             let message = format!("the policy `{name}` scales `{}`, which is no component", target.value);
-            let _ = policy;
             check.no_component(&target.value, target.span, message);
         }
     }
@@ -274,7 +273,7 @@ fn settings(policy: &PolicyDecl, said: &mut Said<'_>) {
         value.literal().map(|text| (text.trim().to_owned(), value.span))
     };
     for problem in Thresholds::of(&known).problems() {
-        let span = problem.setting.and_then(&known).map_or(policy.name_span, |(_, span)| span);
+        let span = known(problem.setting).map_or(policy.name_span, |(_, span)| span);
         said.error(codes::BAD_SETTING, span, problem.message);
     }
 }
@@ -286,7 +285,7 @@ pub(crate) struct Thresholds {
 
 /// An error about one setting of a policy, such as `scaleOut_threshold: 120`.
 pub(crate) struct Problem {
-    pub(crate) setting: Option<&'static str>,
+    pub(crate) setting: &'static str,
     pub(crate) message: String,
 }
 
@@ -309,7 +308,7 @@ impl Thresholds {
                 (true, _) => format!("`{name}` is a number of periods from 1, and `{text}` is none"),
                 (false, _) => format!("`{name}` is a load in percent, from 0 to 100, and `{text}` is none"),
             };
-            problems.push(Problem { setting: Some(name), message });
+            problems.push(Problem { setting: name, message });
         }
         let number = |name: &str| {
             let found = self.settings.iter().find(|(known, _)| *known == name)?;
@@ -320,7 +319,7 @@ impl Thresholds {
         {
             let message =
                 format!("scaleIn_threshold is {down}, and must be less than scaleOut_threshold, {up}");
-            problems.push(Problem { setting: Some("scaleIn_threshold"), message });
+            problems.push(Problem { setting: "scaleIn_threshold", message });
         }
         problems
     }

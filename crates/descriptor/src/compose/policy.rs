@@ -145,7 +145,7 @@ impl Composer<'_> {
             known.get(name).cloned().or_else(fixed)
         };
         for problem in Thresholds::of(&find).problems() {
-            let span = problem.setting.and_then(&find).map_or(decl.name_span, |(_, span)| span);
+            let span = find(problem.setting).map_or(decl.name_span, |(_, span)| span);
             self.error(&frame.assembly.source, codes::BAD_SETTING, span, problem.message);
         }
     }
