@@ -208,7 +208,7 @@ impl Answer {
         if !names.is_empty() {
             let message = format!(
                 "`{script}` left processes running in the background: `{}`. They were stopped with it; see \
-                 \"When it ends\" in docs/scripts.md",
+                 \"When a script ends\" in docs/scripts.md",
                 names.join("`, `")
             );
             self.report.log.insert(0, LogEntry::new(Severity::Warning, message));

@@ -69,6 +69,9 @@ pub enum Denied {
     Io(#[from] io::Error),
 }
 
+/// A run of a command: the command with its arguments, and its input.
+type Run = (Vec<String>, Option<Vec<u8>>);
+
 /// The access of templates to the outside world: files, commands, addresses and environment variables. By
 /// default, nothing is granted.
 ///
@@ -89,7 +92,7 @@ pub struct Outside {
     now: Now,
     random: Random,
     temporary: Arc<Mutex<Vec<PathBuf>>>,
-    outputs: Arc<Mutex<HashMap<Vec<String>, Vec<u8>>>>,
+    outputs: Arc<Mutex<HashMap<Run, Vec<u8>>>>,
 }
 
 impl fmt::Debug for Outside {
@@ -287,11 +290,7 @@ impl Outside {
         if !self.exec {
             return Err(Denied::NotGranted(Capability::Exec));
         }
-        let key: Vec<String> = command
-            .iter()
-            .cloned()
-            .chain(input.map(|input| String::from_utf8_lossy(input).into_owned()))
-            .collect();
+        let key = (command.to_vec(), input.map(<[u8]>::to_vec));
         if cached && let Some(output) = self.outputs.lock().unwrap_or_else(PoisonError::into_inner).get(&key)
         {
             return Ok(output.clone());

@@ -147,6 +147,14 @@ fn only_granted_folders_are_read() {
     }
 }
 
+/// The outputs of commands are cached. The cache distinguishes arguments from the input.
+#[test]
+fn a_pipe_does_not_get_the_output_of_a_command() {
+    let engine = engine().with_outside(Outside::none().allow_exec());
+    let text = "a: (( pipe(\"echo\", \"cat\") ))\nb: (( exec(\"echo\", \"cat\") ))\nc: (( pipe(\"cat\", \"echo\") ))\n";
+    assert_eq!(run(&engine, text).as_deref(), Ok("a: echo\nb: cat\nc: \"\"\n"));
+}
+
 #[test]
 fn temporary_files_are_removed_with_their_session() {
     let folder = tempfile::tempdir().unwrap();

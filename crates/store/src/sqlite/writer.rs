@@ -103,7 +103,10 @@ impl Writer {
                 self.waiting.refused(task.leases());
                 Err(StoreError::Behind { path: self.path.to_path_buf() })
             }
-            Err(TrySendError::Disconnected(_)) => Err(StoreError::Closed),
+            Err(TrySendError::Disconnected(task)) => {
+                self.waiting.refused(task.leases());
+                Err(StoreError::Closed)
+            }
         }
     }
 
