@@ -84,7 +84,7 @@ impl World {
                 self.seal_natural(&call.instance, &natural, &mut record, batch);
                 exposed = Some(("id", natural));
             } else {
-                (record.natural, record.sealed_natural) = (Some(natural), None);
+                self.open_natural(natural, &mut record, batch);
             }
         }
         for entry in &mut log {
@@ -197,10 +197,23 @@ impl World {
     }
 
     /// Records the natural id that an operator stated for an element. A natural id is the id of an instance outside of
-    /// windlass, for example in a cloud.
+    /// windlass, for example in a cloud. If the id contains a secret of the assembly, the id is sealed.
     pub(crate) fn call_it(&mut self, element: &ElementName, natural: String, batch: &mut Batch) {
-        let record = InstanceRecord { natural: Some(natural), ..self.instances.of(element) };
+        let mut record = self.instances.of(element);
+        let is_secret = KnownSecrets::new(self.secrets.all_texts()).are_in_text(&natural);
+        match self.instance_id(element).filter(|_| is_secret) {
+            Some(instance) => self.seal_natural(&instance, &natural, &mut record, batch),
+            None => self.open_natural(natural, &mut record, batch),
+        }
         self.instances.put(record, batch);
+    }
+
+    /// Sets a natural id that contains no secret. The sealed id that the record had before is removed from the store.
+    fn open_natural(&mut self, natural: String, record: &mut InstanceRecord, batch: &mut Batch) {
+        record.natural = Some(natural);
+        if let Some(sealed) = record.sealed_natural.take() {
+            self.secrets.forget(sealed, batch);
+        }
     }
 
     /// Records the private state that a driver has reported for an element. All drivers of one

@@ -243,6 +243,22 @@ async fn the_id_of_a_lost_launch_is_asked_for() {
     assert_eq!(snapshot.instances[&element("t__a")].natural.as_deref(), Some("i-1"));
 }
 
+/// An id that the operator states is sealed if it contains a secret.
+#[tokio::test(start_paused = true)]
+async fn a_stated_id_with_a_secret_is_sealed() {
+    let rig = Rig::new(Effect::Once);
+    rig.strings.name_themselves();
+    rig.jobs.lose("a Install");
+    rig.up(Sketch::new(&["a"]).secret("a", "password", "hunter22").desired()).await.unwrap();
+    let natural = Some("i-hunter22".to_owned());
+    rig.ask("t", Request::retry(Answer { natural, ..Answer::of_all(Assumption::Done) })).await.unwrap();
+    let snapshot = rig.look("t").await;
+    let instance = &snapshot.instances[&element("t__a")];
+    assert_eq!(instance.natural, None);
+    let sealed = instance.sealed_natural.as_ref().unwrap();
+    assert_eq!(snapshot.secrets[sealed].expose(), b"i-hunter22");
+}
+
 /// If an operator answers that an operation has failed, the operation is in doubt, and its element is not.
 #[tokio::test(start_paused = true)]
 async fn an_operation_that_a_person_calls_failed_is_undone_and_called_again() {
