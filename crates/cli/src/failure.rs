@@ -86,8 +86,9 @@ pub(crate) fn report_all(message: &str, diagnostics: &Diagnostics) {
     }
 }
 
-/// Prints the problems of an input, such as a cron expression, as one error. In JSON, the message of this error
-/// contains the texts of all problems. In text output, only the problems are printed.
+/// Prints the problems that a command has found in its input, for example in a cron expression. JSON output is one
+/// error, and the message of this error contains the texts of all problems. Text output is a list of the problems,
+/// without a further error message.
 pub(crate) fn report_problems(diagnostics: &Diagnostics) {
     if is_json() {
         let line = |found: &Diagnostic| {

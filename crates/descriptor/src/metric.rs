@@ -31,8 +31,8 @@ pub type Policies = IndexMap<PolicyName, PolicyDecl>;
 pub struct MetricDecl {
     /// Place of the name.
     pub name_span: Span,
-    /// The key `type`: `metric::load` or `metric::integrity`. An assembly descriptor may omit the key. The metric then
-    /// has the type of the component's metric that `source` names.
+    /// The key `type`: `metric::load` or `metric::integrity`. If an assembly descriptor omits the key, the metric has
+    /// the type of the metric in the field `source`.
     pub kind: Option<Spanned<MetricKind>>,
     /// The key `source-metric` of an assembly descriptor, such as `balancer.lb_load`. The metric of the assembly is
     /// then the metric `lb_load` of the component `balancer`. `None` in a resource descriptor.

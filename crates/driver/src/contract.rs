@@ -31,7 +31,7 @@ pub struct Nature {
     ///
     /// The key does not affect performing: the engine always passes a single call to [`Driver::perform`].
     pub batch: Option<String>,
-    /// Maximum time from the start of the call until the instance has settled.
+    /// Maximum time from the start of the call until the instance has reached the state that the call requests.
     pub timeout: Duration,
     /// Whether the natural id of the instance is known only from the report of this action.
     pub names: bool,

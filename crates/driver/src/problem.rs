@@ -36,11 +36,11 @@ pub struct PackageProblem {
 pub enum Declaration {
     /// A transition, an operation or a command.
     Action(Action),
-    /// The `queries` of the resource.
+    /// The section `queries` of the descriptor. It names the drivers that search for existing instances.
     Queries,
     /// A property of the driver.
     Property {
-        /// The action to which the driver is bound; `None` for `queries`.
+        /// The action to which the driver is bound; `None` for a driver in the section `queries`.
         action: Option<Action>,
         /// The name of the property.
         key: String,
@@ -54,14 +54,16 @@ impl PackageProblem {
         Self { declaration: Some(Declaration::Action(action)), ..self }
     }
 
-    /// Sets the field [`declaration`](Self::declaration) to the `queries` of the resource.
+    /// Sets the field [`declaration`](Self::declaration) to [`Declaration::Queries`]. The section `queries` of a
+    /// descriptor names the drivers that search for existing instances.
     #[must_use]
     pub fn in_queries(self) -> Self {
         Self { declaration: Some(Declaration::Queries), ..self }
     }
 
     /// Sets the field [`declaration`](Self::declaration) to the driver property `key`. `action` is the action to which
-    /// the driver is bound, or `None` for `queries`.
+    /// the driver is bound. `None` means a driver in the section `queries`: this driver searches for existing
+    /// instances, and is bound to no action.
     #[must_use]
     pub fn in_property(self, action: Option<Action>, key: &str) -> Self {
         Self { declaration: Some(Declaration::Property { action, key: key.to_owned() }), ..self }

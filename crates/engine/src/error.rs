@@ -213,7 +213,8 @@ pub enum EngineError {
     NoUndecidedCall {
         /// The element in [`Answer::of`](crate::Answer::of) that has no undecided call.
         part: ElementName,
-        /// The records of all undecided calls of the assembly. None of these calls is on the element `part`.
+        /// The records of the calls whose outcome the operator must state (the undecided calls). All of these calls act
+        /// on other elements than `part`.
         calls: Vec<CallRecord>,
     },
     /// The store contains a damaged record of an open call. windlass never writes such a record.

@@ -29,8 +29,9 @@ const MAX_SUSPECT_FAILURES: usize = 32;
 /// smaller than 4 MiB, which is the default maximum of a job's stdout.
 pub const LARGEST_BATCH: usize = 1000;
 
-/// Tells whether the answer about an element of a batch is unclear. The element must then be checked again in a smaller
-/// group.
+/// Tells whether the answer about an element of a batch is unclear. The answer is unclear in two cases: the driver
+/// can't tell the state of the element, or the check ran and failed, for example by a timeout. The element must then be
+/// checked again in a smaller group.
 ///
 /// If the check could not run, for example without a runtime, the function returns `false`: a check in a smaller group
 /// could not run either.

@@ -162,8 +162,9 @@ impl Host {
     /// because a lease was lost, or if the work of a command fails.
     ///
     /// # Errors
-    /// The error of `lost`, or the error of the failed work. In both cases, the store accepts no further batch. So the
-    /// host ends the run at once, and drops all work that still runs.
+    /// The error of `lost`, or the error of the failed work. Work fails only if the store can't write a batch of
+    /// records. After a failed batch, and also without the lease, the store refuses all further batches. So the host
+    /// ends the run at once, and drops all work that still runs.
     pub async fn run<M: Machine>(
         &self,
         machine: &mut M,

@@ -47,11 +47,11 @@ pub(crate) struct Journal {
     pub(crate) entries: mpsc::Sender<Entry>,
 }
 
-/// An open call whose last attempt was made on another host or in another project folder. The present process can't find
-/// the jobs of this attempt.
+/// An open call whose last attempt was made on another host or in another project folder. So this windlass program
+/// can't find the jobs of this attempt.
 pub(crate) struct RemoteCall {
-    /// The number of the last recorded attempt. The present process makes the attempts with greater numbers, so it can
-    /// find their jobs.
+    /// The number of the last recorded attempt, which was made elsewhere. This windlass program makes all later
+    /// attempts of the call, and can find their jobs.
     pub(crate) attempt: u32,
     /// The host and the folder where this attempt was made, as text for messages.
     pub(crate) from: String,

@@ -149,8 +149,8 @@ struct Rule {
     /// The number of consecutive samples so far that were below the lower threshold of a scale policy. For a heal
     /// policy, the number stays 0.
     low: u32,
-    /// The number of missing samples among the breaches in `high`. A heal policy counts a missing sample as a breach.
-    /// For a scale policy, the number stays 0.
+    /// The number of missing samples among the consecutive breaches that the field `high` counts. A heal policy counts
+    /// a missing sample as a breach. For a scale policy, the number stays 0.
     missing: u32,
     /// The number of consecutive samples without a breach; `None` before the first sample is counted.
     well: Option<u32>,

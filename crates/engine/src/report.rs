@@ -111,7 +111,8 @@ impl World {
         before: &Published,
         record: &InstanceRecord,
     ) -> Option<LogEntry> {
-        /// The maximum number of outputs that the warning lists by name. The warning only counts the remaining outputs.
+        /// The maximum number of undeclared outputs that the message lists by name. Further outputs are only counted:
+        /// `and 2 more`.
         const NAMED: usize = 3;
         let declared = &self.element(element, Side::Desired)?.properties;
         let published = InstanceView::new(&record.document).outputs()?;
@@ -157,9 +158,10 @@ impl World {
     /// Writes outputs into the instance document of an element. An operator has stated these outputs, because the
     /// report of a call was lost. `action` is the action of this call.
     ///
-    /// The function treats the outputs like the outputs in a report. The function seals secrets, and records the
-    /// changes as outdated inputs of the elements that read the outputs. If `action` is Install, the function first
-    /// drops all former output properties, because their values may no longer be true.
+    /// The function handles the outputs like the outputs in a report: for example, the function seals secrets. If an
+    /// output changes, the elements that read the output have an outdated input, and the function records this input.
+    /// If `action` is Install, the function first drops all former output properties, because their values may no
+    /// longer be true.
     pub(crate) fn publish(
         &mut self,
         element: &ElementName,
@@ -312,8 +314,8 @@ impl World {
     }
 }
 
-/// Selects the signals of an instance that other elements can read. A signal is a named value in the instance document,
-/// such as the output property `port`.
+/// The signals in an instance document that other elements can read: only the output properties, or all signals. A
+/// signal is a named value in the instance document, such as the output property `port`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signals {
     /// Only the output properties, for an element that belongs to no application. The instance document contains the

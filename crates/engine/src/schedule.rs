@@ -238,8 +238,8 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
         started
     }
 
-    /// Records that the duty `key` no longer runs. If a fire time of the duty has passed during the run, the duty is
-    /// due at once.
+    /// Records that a run of the duty `key` has ended. A *duty* is a repeated task, and a *fire time* is a time at
+    /// which the duty should start. If a fire time has passed during the run, the next run is due at once.
     pub fn ended(&mut self, now: Timestamp, key: &K) {
         self.tell(now);
         let Some(duty) = self.duties.get_mut(key).filter(|duty| duty.is_running) else { return };

@@ -63,8 +63,8 @@ impl<K: Ord + Clone + Hash + Send + 'static> Scheduler<K> {
         self.change(Change::Remove(duty)).await;
     }
 
-    /// Records that a duty no longer runs. If a fire time of the duty has passed during the run, the duty starts again
-    /// at once.
+    /// Records that a run of a duty has ended. A *duty* is a repeated task, and a *fire time* is a time at which the
+    /// duty should start. If a fire time has passed during the run, the next run starts at once.
     pub async fn ended(&self, duty: K) {
         self.change(Change::Ended(duty)).await;
     }

@@ -199,9 +199,10 @@ impl From<Assumption> for record::Assumption {
 
 /// Move all components of an assembly to one state.
 ///
-/// Components above the state are stopped, and components below it are installed, configured or started. For the state
-/// Installed, components above it are uninstalled and installed again; outside of a terminal, this needs --yes. `up`
-/// makes all components Active again.
+/// From low to high, the states are Installed, Inactive and Active. A component in a lower state than STATE is
+/// installed, configured or started. `set-state NAME Inactive` stops the Active components. `set-state NAME Installed`
+/// uninstalls the Inactive and Active components, and installs them again; outside of a terminal, this needs --yes.
+/// `up` makes all components Active again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

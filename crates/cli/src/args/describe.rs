@@ -82,7 +82,7 @@ pub(crate) struct GraphArgs {
     pub(crate) format: GraphFormat,
 }
 
-/// The content of a graph.
+/// The view of an assembly that `windlass graph` draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GraphKind {
     /// Components and relationships.

@@ -32,7 +32,7 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Option<String>,
 
-    /// Set an option of the runtime, such as pool=4; KEY is a key of a location in windlass.yaml
+    /// Set an option of the runtime, such as pool=4; a location in windlass.yaml has the same options
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) setting: Vec<String>,
 

@@ -31,8 +31,9 @@ struct Change<'a> {
     command: String,
     how: &'a HowArgs,
     force: bool,
-    /// The argument of `down --current-packages`: a descriptor, or its folder. When a saved plan is applied, windlass
-    /// searches for packages in the folders around this path. `None` without the option.
+    /// The argument of `down --current-packages`: a descriptor, or its folder. `None` without this option. If `down`
+    /// only saves a plan, the plan file contains this path. `windlass apply` then searches for the packages in the
+    /// folders around this path.
     around: Option<&'a Path>,
     consent: Consent,
 }

@@ -1,4 +1,4 @@
-//! `windlass simulate`: simulates a day of applications with a virtual clock.
+//! `windlass simulate`: simulates launches, health checks, discoveries and commands of applications on a virtual clock.
 
 use std::process::ExitCode;
 use std::time::{Duration, UNIX_EPOCH};

@@ -1,7 +1,10 @@
 //! The limits on the size of a composition.
 //!
-//! Without these limits, a file of a few lines could create any number of elements. A *copied element* is a
-//! node of a group after the first node, or a part of an assembly that is nested again.
+//! Without these limits, a file of a few lines could create any number of elements. An element is *copied* in two
+//! cases:
+//!
+//! - The element is a node of a group after the first node, or is inside such a node.
+//! - The element is inside a nested assembly, and an earlier nested assembly has the same descriptor.
 
 use std::collections::HashSet;
 
@@ -22,10 +25,11 @@ pub(super) struct Excess {
     pub(super) help: String,
 }
 
-/// The sizes of a composition that have limits: the number of copied elements, and the total size of copied properties.
+/// Counts the copied elements of a composition and the bytes of copied properties, and checks both numbers against
+/// their limits. The [module](self) explains copied elements.
 pub(super) struct Room {
-    /// Maximum number of copied elements: nodes of a group after the first node, and parts of an assembly that is
-    /// nested again.
+    /// Maximum number of copied elements. Examples of copied elements are the second node of a group, and a part of the
+    /// second of two nested assemblies with the same descriptor.
     nodes: usize,
     /// Whether the composition has refused an element because of a limit. Then the composition creates no further
     /// components and nodes.

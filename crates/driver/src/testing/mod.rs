@@ -30,7 +30,8 @@
 //! ```
 //!
 //! A case may perform a call several times, and the jobs of the call may run each time. So each call of the subject
-//! must always give the same answer. If the driver supports such calls, the subject should contain:
+//! must always give the same answer. The subject should contain the following calls, as far as the driver supports
+//! them:
 //!
 //! - a call with several jobs;
 //! - a call with a checkpoint;

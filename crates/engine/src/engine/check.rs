@@ -152,9 +152,9 @@ impl<'a> Writer<'a> {
         Ok(ends.into_iter().map(|(name, end)| Checked { name, end }).collect())
     }
 
-    /// Takes the lease of the assembly `name`, and updates the records of the assembly. `answers` are the answers to
-    /// the health checks of the assembly's elements. Returns the name, and the result of the last of these health
-    /// checks.
+    /// Takes the lease of the assembly `name`, and updates the records of the assembly. `answers` are answers to health
+    /// checks of the assembly's elements. The function applies the answers in the order of the list. Returns `name`,
+    /// and the result for the last answer.
     ///
     /// If the lease can't be taken, the result is [`CheckEnd::Dropped`].
     async fn write(

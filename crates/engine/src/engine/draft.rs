@@ -613,14 +613,16 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Returns the process that determines which version of the assembly describes an element. The newest version that this
-/// process or an earlier process has written describes the element. `made` belongs to the element.
+/// Finds the version of the assembly that describes an element. The function returns a process, and the version is the
+/// newest one that this process or an earlier process has written. For example, `p5` and `p9` have written versions,
+/// and the function returns `p7`. Then the version of `p5` describes the element.
 ///
-/// The result is the later of two processes:
+/// `made` is from the record of the element, and `record` is the record of the assembly. The result is the later of two
+/// processes:
 ///
-/// - The process that last gave values to the element.
-/// - The process in [`AssemblyRecord::reached`]. All elements have reached the version of this process, even the
-///   elements that the process did not change.
+/// - `made.configured_by`: the process that last gave values to the element.
+/// - [`AssemblyRecord::reached`]: all elements have reached the version of this process, even the elements that the
+///   process did not change.
 pub(super) fn of_version(made: &Made, record: &AssemblyRecord) -> ProcessId {
     made.configured_by.max(record.reached.unwrap_or(ProcessId(0)))
 }

@@ -123,8 +123,8 @@ impl Found {
     }
 }
 
-/// Tells whether a record contradicts itself. The state, such as Installed, means that the element has an instance. The
-/// recorded failure means that an earlier process has found no instance.
+/// Tells whether a record contradicts itself. In such a record, the state (Installed, Inactive or Broken) means that
+/// the element has an instance. But the failure ([`FailureKind::Gone`]) means that the instance no longer exists.
 fn is_recorded_gone(record: &ElementRecord) -> bool {
     let is_gone = record.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Gone);
     is_gone && matches!(record.state, State::Installed | State::Inactive | State::Broken)

@@ -517,11 +517,11 @@ pub(super) fn round(
     format!("{store}-w{}-{held}{}", over.as_millis() / 1000, &random.as_str()[..LETTERS])
 }
 
-/// Returns a short mark of an assembly, such as `of1a2b3c`. The function [`round`] writes the mark into the ids of jobs
-/// that run under the lease of the assembly.
+/// Returns a short mark of an assembly, such as `of1a2b3c`. If a check runs under the lease of the assembly, the
+/// function [`round`] writes the mark into the ids of the check's jobs.
 ///
-/// If a check runs under no lease, the ids of its jobs have [`LETTERS`] random characters in this place. A mark has
-/// only 8 characters, so random characters are never equal to a mark.
+/// If a check runs under no lease, the ids of its jobs contain [`LETTERS`] (12) random characters in place of the mark.
+/// A mark has 8 characters, so the random characters are never equal to a mark.
 ///
 /// In rare cases, two assemblies have the same mark. A process of one assembly may then end a check of the other
 /// assembly. The ended check counts as a check that could not run.
@@ -551,7 +551,8 @@ const SLACK: Duration = Duration::from_secs(60);
 /// The number of random characters at the end of the prefix that [`round`] returns.
 ///
 /// The prefix also contains an expiry time, in seconds. Two checks that begin in the same second may have the same
-/// expiry time, but they have different random characters. 12 characters contain 59 random bits.
+/// expiry time, but they have different random characters. The first character is one of 16 letters, and each further
+/// character is one of 32 letters and digits. So 12 characters contain 4 + 11 × 5 = 59 random bits.
 const LETTERS: usize = 12;
 
 /// Returns the metrics that a report contains, by name. If the report is not valid, returns no metrics.

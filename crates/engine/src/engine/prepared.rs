@@ -210,9 +210,9 @@ impl Ended {
         self.process.status == ProcessStatus::Completed && !self.limited && !self.surge.is_empty()
     }
 
-    /// Tells whether a further process must update outdated inputs. `left` contains the inputs that the
-    /// process before this one has left outdated. If this process has left the same inputs outdated, the result is
-    /// `false`, because a further process would not help.
+    /// Tells whether a further process must update the inputs that are outdated after the process of `self`. `left`
+    /// contains the inputs that were outdated after the previous process. If the same inputs are outdated after both
+    /// processes, the result is `false`, because a further process would not help.
     fn needs_retry(&self, left: &OutdatedInputs) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
         let is_left = !self.outdated.is_empty() && self.outdated != *left;

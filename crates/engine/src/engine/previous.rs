@@ -106,9 +106,9 @@ impl Records<'_> {
         Ok(Ok(pins.map(|pins| pins.configuration(&values)).unwrap_or_default()))
     }
 
-    /// Reads a package from the store. If an assembly pins the package, `pinned_by` is the name of the package's
-    /// descriptor. A missing package is then an error. If `pinned_by` is `None`, the function returns `None` for a
-    /// missing package.
+    /// Reads a package from the store. If an assembly pins the package, the caller passes the name of the package's
+    /// descriptor in `pinned_by`. If the store lacks this package, the error [`EngineError::PackageGone`] contains the
+    /// name. If `pinned_by` is `None`, the function returns `None` for a missing package.
     pub(super) async fn package(
         &self,
         digest: &PackageDigest,
@@ -133,11 +133,12 @@ impl Records<'_> {
         Ok(Some(package))
     }
 
-    /// Reads the versions of the assembly that describe existing elements and pairs, the oldest first.
+    /// Reads the versions of the assembly that are needed to describe its existing elements and pairs, the oldest
+    /// first.
     ///
-    /// If the newest version describes all existing elements and pairs, the list is empty. Otherwise, the list begins
-    /// with the version that all elements have [reached](AssemblyRecord::reached), and also contains all later
-    /// versions.
+    /// If the newest version alone describes all existing elements and pairs, the list is empty: the snapshot already
+    /// contains this version. Otherwise, the list begins with the version that all elements have
+    /// [reached](AssemblyRecord::reached), and also contains all later versions.
     async fn versions_since_reached(&self, snapshot: &Snapshot) -> Result<Vec<VersionRecord>, EngineError> {
         if !is_mixed(snapshot) {
             return Ok(Vec::new());

@@ -59,11 +59,11 @@ pub fn offer(snapshot: Snapshot) -> Offer {
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Returns an error if other assemblies reference the assembly of a draft, and the draft may break these references.
-/// References may break in two cases:
+/// References may break in three cases:
 ///
 /// - The intent is `down`.
-/// - The intent is an `up`, an adoption or a rollback. The plan changes the assembly's descriptor, or removes or
-///   re-creates any element of the assembly.
+/// - The intent is an `up`, an adoption or a rollback, and the plan removes or re-creates an element of the assembly.
+/// - The intent is an `up`, an adoption or a rollback, and gives the assembly a descriptor with another name.
 ///
 /// If the removal of the assembly has already begun, there is no error.
 pub(super) async fn refuse_if_referenced(store: &dyn Store, draft: &Draft) -> Result<(), EngineError> {

@@ -263,11 +263,11 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Finds the processes of a bundle that this store already has. For example, the assembly was exported from this
-    /// store before. Maps the process ids in the bundle to the process ids in this store.
+    /// Finds the processes that both the bundle and this store contain. For example, the assembly was exported from
+    /// this store before. Maps the process ids in the bundle to the process ids in this store.
     ///
     /// The function looks up the processes of the bundle, the oldest first, and stops at the first process that this
-    /// store does not have. The import gives new ids to this process and all later processes. In this way, the
+    /// store does not contain. The import gives new ids to this process and all later processes. In this way, the
     /// processes keep their order.
     async fn known_processes(
         &self,

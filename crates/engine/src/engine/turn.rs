@@ -54,7 +54,8 @@ pub enum TurnTime {
 /// [duty](FactoryDuty) of a factory by one daemon.
 #[non_exhaustive]
 pub enum Turn {
-    /// The daemon gets the turn. The daemon now holds the lease of the factory, and executes the duty.
+    /// The daemon may now execute the duty, such as the health check of the factory's applications. [`DutyTurn`]
+    /// contains the lease of the factory.
     Own(DutyTurn),
     /// No turn is needed. Another daemon has already begun the duty for the requested fire time or period, or the
     /// factory no longer exists.

@@ -101,8 +101,10 @@ fn a_stop_makes_all_timers_due_and_awaits_work() {
     assert_eq!(alarms.due, [(40, 1), (40, 2), (40, 3)]);
 }
 
-/// Returns the times at which the timers of [`Alarms`] must be due, each with its timer. The timers `first` start at
-/// the time 0. Whenever a timer is due, the function removes the last timer from `later`, and starts this timer.
+/// Returns the expected value of [`Alarms::due`]. Each entry of the result is a time in milliseconds, and the timer
+/// that is due at this time. Each entry of `first` and `later` is a timer, and its wait in milliseconds. The timers
+/// `first` start at the time 0. Whenever a timer is due, the function removes the last timer from `later`, and starts
+/// this timer at that time.
 fn expected(first: &[(u8, i64)], mut later: Vec<(u8, i64)>) -> Vec<(i64, u8)> {
     let mut running: BTreeMap<u8, i64> = first.iter().copied().collect();
     let mut due = Vec::new();

@@ -62,8 +62,8 @@ impl ProcessMachine {
     ///
     /// - Transition: the failure is recorded at the element. The state of the element may change, for example to
     ///   Failed.
-    /// - Operation of a relationship: the failure is recorded at the element. If the operation may have had effects,
-    ///   the pair is recorded as [in doubt](PairRecord::in_doubt).
+    /// - Operation of a relationship: the failure is recorded at the element that executes the operation. If the
+    ///   operation may have had effects, the pair is recorded as [in doubt](PairRecord::in_doubt).
     /// - Command: nothing is recorded.
     pub(super) fn fall(&mut self, failed: Failed<'_>) {
         let Failed { element, action, pair, then, failure, process, acted } = failed;

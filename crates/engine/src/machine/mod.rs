@@ -54,7 +54,7 @@ use crate::world::World;
 pub(crate) enum Event {
     /// A batch of records is durable.
     Durable(Vec<Ack>),
-    /// A driver has answered a call, with a report or with a failure.
+    /// A driver has answered [`Command::Perform`]. `artifacts` contains, for example, the records of the call's jobs.
     Performed { call: CallId, result: Result<Report, Failure>, artifacts: CallArtifacts },
     /// A driver has answered [`Command::Observe`], with an observation or with a failure.
     Observed { call: CallId, result: Result<Observed, Failure>, artifacts: CallArtifacts },
@@ -170,15 +170,15 @@ pub(crate) struct Tools {
     pub(crate) drivers: Registry,
     pub(crate) places: Arc<dyn Places>,
     pub(crate) pace: Pace,
-    /// The host and the folder of this program, as text.
+    /// The host of this program and the folder of its project, as text. Example: `box:/home/ada/shop`.
     pub(crate) home: String,
 }
 
 pub(crate) struct ProcessMachine {
     store: StoreId,
-    /// The host and the folder of this program, as text.
+    /// The host of this program and the folder of its project, as text. Example: `box:/home/ada/shop`.
     home: String,
-    /// The time from [`Pace::poll`].
+    /// The wait before the first observation of an instance that is still changing; see [`Pace::poll`].
     poll: Duration,
     preparer: Preparer,
     pub(crate) world: World,

@@ -264,8 +264,9 @@ impl Preparer {
         Ok(location)
     }
 
-    /// Returns the driver that performs an action at a location, and the binding of this driver. A *binding* is an
-    /// entry of the package that names a driver, and the infrastructure types for which the package uses the driver.
+    /// Returns the driver that performs an action at a location, and the binding of this driver. A *binding* is the
+    /// entry of a descriptor that chooses the driver for an action. The choice may depend on the infrastructure type of
+    /// the location, such as `Local`.
     fn choose(
         &self,
         package: &Package,

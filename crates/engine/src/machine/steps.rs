@@ -358,8 +358,11 @@ impl ProcessMachine {
         self.out.acks.push(Ack::MayPerform(id));
     }
 
-    /// Records the inputs of a pair if the call `run` is the first of the operations that create the pair. If an
-    /// earlier call has already begun the creation, the function records the inputs only if no inputs are recorded yet.
+    /// Records the inputs that the call `run` passes to the operation of a pair. The function records these inputs in
+    /// two cases:
+    ///
+    /// - The call is the first of the calls that create the pair.
+    /// - An earlier call has begun the creation of the pair, but no inputs are recorded yet.
     fn note_given_to(&mut self, run: &CallRun) {
         let Some(pair) = &run.record.pair else { return };
         let known = self.world.pairs.get(pair);

@@ -14,7 +14,7 @@ use crate::panic::described;
 /// The packages of an assembly.
 #[derive(Default)]
 pub(crate) struct Packages {
-    /// The packages of the desired version, by the names of their descriptors.
+    /// The packages of the desired version. A package that was not found is not included, and calls that need it fail.
     desired: HashMap<DescriptorName, Arc<Package>>,
     /// The packages to which the records of the assembly refer: for example, the packages that existing elements were
     /// created from, and the packages of earlier versions.
@@ -93,9 +93,9 @@ impl Packages {
         self.desired.get(name).map(Arc::as_ref)
     }
 
-    /// Returns the package for a digest in the records of the assembly. For example, `digest` belongs to the package
-    /// that an existing element was created from. If [`use_instead`](Self::use_instead) has replaced this package, the
-    /// method returns the replacement.
+    /// Returns the package with this digest, such as the package that an existing element was created from. If
+    /// [`use_instead`](Self::use_instead) has replaced this package, the method returns the replacement. `None` if the
+    /// records of the assembly do not refer to such a package, or if the store does not have it.
     pub(crate) fn previous(&self, digest: &PackageDigest) -> Option<&Package> {
         self.previous.get(digest).map(Arc::as_ref)
     }

@@ -12,7 +12,8 @@ pub(crate) struct Entrance {
     /// delay all forks on the host.
     pub(crate) into: Option<OwnedFd>,
     /// File `tasks` of each control group in cgroup version 1, opened for writing. The child writes `0` to each file,
-    /// and so enters the group. This write does not delay forks of other processes on the host.
+    /// and so enters the group. In contrast to a later move into a group of version 2, this write does not delay forks
+    /// of other processes on the host.
     pub(crate) tasks: Vec<OwnedFd>,
 }
 

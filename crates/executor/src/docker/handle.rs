@@ -26,8 +26,8 @@ pub(crate) enum Phase {
 pub(crate) struct JobRequests {
     /// Deadline after which the job is killed; `None` until the end of the job is requested.
     pub(crate) end_by: Option<Instant>,
-    /// Whether the task must stop, because the client has closed or dropped the runtime. If the setting of the job is
-    /// [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill), the task ends the job before it stops.
+    /// Whether the tokio task that runs the job must stop, because the client has closed or dropped the runtime. If the
+    /// setting of the job is [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill), the task first ends the job.
     pub(crate) disconnect: bool,
 }
 

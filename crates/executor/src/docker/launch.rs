@@ -157,10 +157,14 @@ async fn prepare(
     Ok((anchor?, scratch))
 }
 
-/// Handles the failure of the request to create the job's container. `error` is the error of this request. If another
-/// client has created the container, returns [`Launched::Exists`], and otherwise `error`. If this client has
-/// [abandoned](is_abandoned) the container, the function removes the container. If a retry may help, the function sets
-/// `gone` (see [`attempt`]).
+/// Handles the error of the request to create the job's container. `error` is this error. There are three cases:
+///
+/// - Another client has already created the job's container: the function returns [`Launched::Exists`].
+/// - The container is [left over](is_abandoned) from an earlier attempt of this client: the function removes the
+///   container, and returns `error`.
+/// - There is no such container: the function returns `error`.
+///
+/// If a retry may help, the function sets `gone` (see [`attempt`]).
 async fn not_made(
     shared: &Shared,
     id: &JobId,

@@ -39,7 +39,8 @@ pub(crate) enum Line {
 pub(crate) struct Ended {
     /// Start of the job; `None` if the job could not be started.
     pub(crate) started: Option<Timestamp>,
-    /// Time when the container's first process wrote this line, after all lines about outputs.
+    /// End of the job: the time when the container's first process wrote the line `X`. The process reads the outputs of
+    /// the job before it writes this line.
     pub(crate) at: Timestamp,
     /// Numbers of bytes that the job wrote to stdout and to stderr.
     pub(crate) totals: [u64; 2],

@@ -176,7 +176,7 @@ impl DockerRuntime {
     }
 
     /// Tells whether the container engine still has a container of the client with the name `client`. If `client` is
-    /// `None`, tells whether the engine still has a job of any client that no longer runs.
+    /// `None`, tells whether the engine still has a job whose client no longer runs.
     ///
     /// # Errors
     /// [`RuntimeError::Unavailable`] when the container engine doesn't answer.

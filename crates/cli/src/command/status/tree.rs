@@ -56,9 +56,12 @@ impl Tree {
         }
     }
 
-    /// Returns the lines for the parts inside similar nodes. All these nodes contain similar parts in the same
-    /// order. So the first inner parts of all nodes share a line, the second inner parts share the next line, and so
-    /// on. If the nodes are large clusters, their similar inner parts share a line, unless `whole` is set.
+    /// Returns the lines for the parts inside `nodes`. The parts `nodes` are similar, so all of them contain similar
+    /// inner parts in the same order. The first inner parts of all `nodes` share a line, the second inner parts share
+    /// the next line, and so on.
+    ///
+    /// If each part in `nodes` is a large cluster, similar inner parts of one cluster also share a line, such as `1–6`.
+    /// With `whole`, each inner part of a cluster has a separate line.
     fn below<'v>(self, nodes: &[&'v ElementView]) -> Vec<Line<'v>> {
         let Some(first) = nodes.first() else { return Vec::new() };
         let line = |places: &[usize]| {

@@ -22,8 +22,8 @@ pub(crate) struct Report(Arc<Mutex<Out>>);
 
 struct Out {
     stdout: io::Stdout,
-    /// File in the job's volume that contains a copy of all lines. `None` if the job ends when its client has gone
-    /// (limit `kill` in `main.rs`), or if the file can't be created.
+    /// File in the job's volume that contains a copy of all lines. `None` if the limits of the job contain `kill` (see
+    /// `main.rs`), or if the file can't be created. A job with `kill` ends when its client has gone.
     copy: Option<File>,
 }
 

@@ -29,13 +29,15 @@ struct Tail {
     rest: VecDeque<u8>,
 }
 
-/// Starts a thread that reads a stream of the job, and reports the bytes in lines with `letter`. The thread waits until
-/// [`Pump::begin`] passes the stream.
+/// Starts a thread that reads a stream of the job, and writes the bytes to `report` in lines that begin with `letter`.
+/// The thread waits until [`Pump::begin`] passes the stream.
 ///
-/// The outcome of the job contains at most `keep` bytes of the stream: half of them from its beginning, and half from
-/// its end. The thread reports all bytes up to the storage limit ([`Spec::spill`]) as soon as it has read them. The
-/// thread does not report later bytes, and keeps only the last ones in memory, at most half of `keep`. [`Pump::end`]
-/// reports these last bytes.
+/// Up to the storage limit ([`Spec::spill`], or `keep` if `keep` is larger), the thread reports all bytes as soon as it
+/// has read them. Of the later bytes, the thread keeps only the last ones in memory, at most half of `keep`.
+/// [`Pump::end`] reports these last bytes.
+///
+/// `keep` is the maximum number of bytes of the stream in the job's outcome: half of them from the beginning of the
+/// stream, and half from its end.
 pub(crate) fn pump<R: Read + Send + 'static>(
     letter: char,
     keep: u64,
