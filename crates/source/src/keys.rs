@@ -76,7 +76,7 @@ pub enum Body {
     OrNull,
     /// A mapping, which may have only declared keys; or null, which stands for an empty mapping.
     StrictOrNull,
-    /// Any value. A mapping is expected; any other value is accepted with a warning.
+    /// Any value. The code that reads the section gives a warning if the value is not a mapping.
     Anything,
 }
 
@@ -122,7 +122,7 @@ macro_rules! section {
 /// The forms of a document language, with the JSON Schema of each form. A *form* is the kind of value that a key
 /// accepts, such as text.
 pub trait Forms {
-    /// The type of a form, usually an enum. Each variant is one kind of value, such as `Text` or `Number`.
+    /// The type of the kinds of values that keys accept. Usually an enum, with variants such as `Text` and `Number`.
     type Form: Copy + 'static;
 
     /// Returns the JSON Schema of a form, for example `{"type": "string"}`. The schema may be a `$ref` to one of the

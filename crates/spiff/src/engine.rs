@@ -59,8 +59,8 @@ impl From<Unresolved> for SpiffError {
     }
 }
 
-/// Parts that the engine keeps in a result if their field is `true`. By default, all fields are `false`: the engine
-/// removes these parts, or reports them as an error.
+/// The parts that a result keeps as they are. By default, all fields are `false`: expressions without a value are an
+/// error, escaped expressions are unescaped, and temporary nodes are removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Preserve {
     /// Whether expressions without a value stay in the result. By default, they are an error.

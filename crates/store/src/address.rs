@@ -21,8 +21,8 @@ pub fn without_password(url: &str) -> String {
     format!("{scheme}://{}{base}{}", user.unwrap_or_default(), query.unwrap_or_default())
 }
 
-/// Tells whether a number follows each `:` between the hosts of an address. Otherwise the text after the `:` may be a
-/// password, as in `postgres://me:hunter2/shop`.
+/// Tells whether every host in an address has either no `:`, or a port number after the `:`, as in `db1,db2:5432/shop`.
+/// Otherwise, the text after the `:` may be a password, as in `postgres://me:hunter2/shop`.
 fn has_ports(base: &str) -> bool {
     let hosts = base.split('/').next().unwrap_or_default();
     hosts.split(',').all(|host| {
@@ -31,7 +31,9 @@ fn has_ports(base: &str) -> bool {
     })
 }
 
-/// Parameters of a PostgreSQL connection. [`without_password`] shows their values after a password.
+/// Parameters of a PostgreSQL connection. If a query contains a password, [`masked_query`] shows only these parameters
+/// after the password, because any other text may belong to the password. For example, `password=a&b&port=1` becomes
+/// `password=***&port=1`.
 const PARAMETERS: [&str; 18] = [
     "application_name",
     "channel_binding",

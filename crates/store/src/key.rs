@@ -206,8 +206,9 @@ fn make(path: &Path, entropy: &dyn Entropy) -> Result<SealingKey, KeyError> {
 /// The end of the name of each draft. A draft is a key file that [`make`] has not linked to its final path yet.
 const DRAFT: &str = ".new";
 
-/// Creates the draft of a key file at `path`, and writes `line` to the draft. The line contains the key. Returns the
-/// open draft with a lock. The lock shows other programs that the draft is in use. Closing the draft releases the lock.
+/// Creates the file `path` as the draft of a key file, and writes `line` to the draft. The line contains the key.
+/// Returns the open draft with a lock. The lock shows other programs that the draft is in use. Closing the draft
+/// releases the lock.
 fn write(path: &Path, line: &str) -> io::Result<File> {
     loop {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;

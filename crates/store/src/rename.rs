@@ -80,9 +80,9 @@ mod rows {
     const OF_CALL: &str = "id IN (SELECT job_call.job FROM job_call JOIN call ON call.id = job_call.call
         JOIN process ON process.id = call.process WHERE process.assembly = $1)";
 
-    /// The tables, and the condition that selects the rows of an assembly in each table. The rows of jobs, calls and
-    /// steps are selected by the column `assembly` of their process. So a renaming changes the column `record` of all
-    /// these rows before it changes the column `assembly`.
+    /// The tables, each with the condition that selects the rows of an assembly. The conditions for jobs, calls and
+    /// steps read the column `assembly` of the table `process`. So a renaming must change the column `record` in all
+    /// these tables before it changes the column `assembly`.
     pub(crate) const ROWS: [Rows; 9] = [
         Rows { table: "element", of_assembly: "assembly = $1", renamed: record::<ElementRecord> },
         Rows { table: "instance", of_assembly: "assembly = $1", renamed: record::<InstanceRecord> },

@@ -57,8 +57,8 @@ pub(crate) fn rows(records: &[VersionRecord]) -> Result<Vec<VersionRow>, String>
     Ok(rows)
 }
 
-/// Decodes rows, and returns the versions whose process id is at least `from`. The rows must be sorted by process id,
-/// and the first row must be a full copy.
+/// Decodes the versions of an assembly, and returns the versions whose process id is at least `from`. The rows must be
+/// sorted by process id. The first row must contain a full copy of a version, because a delta can't be decoded alone.
 pub(crate) fn records(rows: Vec<VersionRow>, from: u64) -> Result<Vec<VersionRecord>, String> {
     let read = |(process, document)| {
         let assembly = serde_json::from_value(document)

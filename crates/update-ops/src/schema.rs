@@ -164,12 +164,12 @@ impl Writer {
         json!({"anyOf": [schema, {"enum": spellings}]})
     }
 
-    /// Adds an entry to `found` for `node` and for each node below it, if an update may apply `operator` to the value
-    /// of the node. The key of the entry is a regular expression that matches the path of the node. The value of the
-    /// entry is the JSON Schema of the operand. The root of the shape gets no entry, because the root has no path.
+    /// Describes the nodes to which an update may apply `operator`: `node` and the nodes below `node`. Adds an entry to
+    /// `found` for each such node. The key of the entry is a regular expression that matches the path of the node. The
+    /// value is the JSON Schema of the operand. The root of all nodes gets no entry, because the root has no path.
     ///
-    /// `path` is the regular expression that matches the path of `node`. `field` is the name of the nearest record
-    /// field that contains `node`; see [`value`](Self::value).
+    /// `path` is the regular expression that matches the path of `node`. `field` is the name of `node` in its record.
+    /// If `node` is an entry of a map, `field` is the name of the field that contains the map.
     fn paths(
         &mut self,
         operator: Operator,

@@ -65,7 +65,7 @@ pub(crate) struct LiveOutput<'w> {
 enum Sight {
     /// No runtime has found the job yet. The number counts the unsuccessful searches for the job.
     Missing(u32),
-    /// The output is not followed; [`Hidden`] lists the reasons.
+    /// The output is not followed, for one of the reasons in the enum [`Hidden`].
     Hidden,
     Followed {
         task: AbortHandle,

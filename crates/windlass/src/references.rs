@@ -38,7 +38,7 @@ impl Neighbours {
         Ok(Self { own: own.clone(), record })
     }
 
-    /// Returns the elements of `own` that are references, each with the assembly or instance to which the reference
+    /// Returns the references of the assembly `self.own`, each with the assembly or instance to which the reference
     /// refers now.
     pub(crate) fn bound(&self) -> BTreeMap<ElementName, Referent> {
         let elements = self.record.iter().flat_map(|record| record.topology.elements());
@@ -82,9 +82,12 @@ impl Neighbours {
         Ok(candidates)
     }
 
-    /// Returns the reason why references of `own` must not refer to the offered assembly; `None` if they may. The
-    /// reason does not depend on the properties that a reference requests. The offered assembly must be Active, unless
-    /// a reference already refers to it (`is_bound`).
+    /// Returns the reason why no reference of the assembly `self.own` may refer to the offered assembly; `None` if
+    /// there is no such reason. `is_bound` tells whether one of these references refers to the offered assembly
+    /// already. If not, the offered assembly must be Active.
+    ///
+    /// `references` contains the references of all assemblies. The properties that a reference requests are not
+    /// compared here.
     fn unfit(&self, references: &References, offer: &Offer, is_bound: bool) -> Option<String> {
         if offer.is_going_down {
             return Some("it is being taken down".to_owned());

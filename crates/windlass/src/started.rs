@@ -18,8 +18,8 @@ use crate::view::plan::{PlanView, ProtectionChange};
 /// lease.
 pub(crate) const LOOK: Duration = Duration::from_secs(1);
 
-/// Number of consecutive checks without a holder of the lease, after which windlass assumes that no program executes
-/// the process.
+/// If this many consecutive checks find no holder of the assembly's lease, windlass assumes that no program executes
+/// the process any more.
 const LOOKS: u32 = 3;
 
 /// A process that is ready to run, or that another program, such as the daemon, already executes.

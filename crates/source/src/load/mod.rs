@@ -121,11 +121,17 @@ fn repair(source: &Arc<Source>, draft: &mut Draft<'_>, outcome: &Outcome, found:
     repairs.is_some_and(|repairs| draft.apply(repairs.concat()))
 }
 
-/// Reports the cause of a syntax error, and returns the edits that repair the draft; `None` if reading must stop.
+/// Reports the cause of a syntax error, and returns the edits that repair the draft. Returns `None` if reading must
+/// stop.
 ///
-/// If the error was already reported with a fix, or if its fix would change an earlier repair, the earlier repair was
-/// wrong. In this case, the returned edits remove the affected lines. The function then reports nothing, because the
-/// author did not write the error. A fix that did not remove its error is removed from the earlier report.
+/// In two cases, an earlier repair was wrong:
+///
+/// - The same error was already reported with a fix. The fix did not remove the error, so the function deletes the fix
+///   from the earlier report.
+/// - The fix of the error would change an earlier repair. So the earlier repair has caused the error, not the author.
+///
+/// In both cases, the function reports nothing. The returned edits then remove the lines that the new repair would
+/// change.
 fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Vec<Edit>> {
     let Some(repair) = cause.repair else {
         found.push(cause.diagnostic);

@@ -22,8 +22,8 @@ pub(crate) struct Eval {
     pub(crate) info: Info,
 }
 
-/// Information that the evaluation of an expression collects. The engine stores most of this information as annotations
-/// of the node that contains the expression.
+/// Information that the evaluation of an expression collects. Most fields become annotations of the node that contains
+/// the expression.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a node")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Info {
@@ -34,8 +34,8 @@ pub(crate) struct Info {
     pub(crate) undefined: bool,
     pub(crate) error: bool,
     pub(crate) failed: bool,
-    /// Whether the value is the result of a function. Such a value may contain nodes that are not evaluated yet. A path
-    /// after the call, as in `f(x).a`, can nevertheless select a node.
+    /// Whether the value is the result of a function. Such a value may contain nodes that are not evaluated yet. The
+    /// path `.a` in `f(x).a` selects the node `a` without waiting for the other nodes.
     pub(crate) raw: bool,
     pub(crate) flags: Flags,
     pub(crate) key_name: Option<Arc<str>>,

@@ -161,12 +161,13 @@ impl Parts {
         if parts.resolved { Ok((value, parts)) } else { Err(Eval::failed(parts.info)) }
     }
 
-    /// Creates the outcome [`Outcome::Later`] for an expression with a part whose value is not known yet. `rebuild`
-    /// returns the expression that the next pass evaluates. To get the parts of this expression, `rebuild` calls
-    /// [`next`](Self::next) once for each part.
+    /// Creates the outcome [`Outcome::Later`] for an expression with a part whose value is not known yet. The closure
+    /// `rebuild` returns the expression that the next pass evaluates. `rebuild` calls [`next`](Self::next) once for
+    /// each part, and gets the remaining expression of this part.
     ///
-    /// For example, assume that `a` in `(a || b) + c` has failed, and that the value of `b` is not known yet. Then
-    /// `next` returns `b` for the first part, and `c` for the second part. `rebuild` returns `b + c`.
+    /// For example, the parts of `(a || b) + c` are `a || b` and `c`. If `a` has failed, and the value of `b` is not
+    /// known yet, only `b` remains of the first part. So `next` returns first `b` and then `c`, and `rebuild` returns
+    /// `b + c`.
     pub(crate) fn later(mut self, rebuild: impl FnOnce(&mut Self) -> Expr) -> Eval {
         let info = std::mem::take(&mut self.info);
         Eval::later(Arc::new(rebuild(&mut self)), info)

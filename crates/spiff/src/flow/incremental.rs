@@ -168,9 +168,11 @@ struct Survey {
 }
 
 impl Survey {
-    /// Searches `now` and the nodes below `now` for open nodes, and records their paths. `before` is the node at the
-    /// same path before the previous pass. Returns `false` if incremental passes are not possible, for example because
-    /// a later pass could change a node without a recorded path.
+    /// Searches `now` and the nodes below `now` for open nodes (nodes without a value), and records their paths.
+    /// `before` is the node at the same path before the previous pass.
+    ///
+    /// Returns `false` if incremental passes are not possible. For example, they are not possible if a map with a merge
+    /// key contains an open node. A later pass may change this map, but an incremental pass visits only open nodes.
     fn visit(&mut self, before: &Node, now: &Node) -> bool {
         match (before.value(), now.value()) {
             (_, Value::Expression(_)) => {

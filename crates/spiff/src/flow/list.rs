@@ -80,7 +80,8 @@ pub(super) fn flow(node: &Node, env: &Env, template_required: bool, visit: impl 
 /// Copies the entries of the list `node` to `work`. In place of an insertion, the function copies the entries of the
 /// inserted list. An insertion is an entry that consists of a merge key, such as `- <<: (( merge ))`.
 ///
-/// The function also determines which key field the entries declare, and stores the name of this field in `work`.
+/// An entry with a key such as `key:id` declares that the field `id` identifies the entries of the list. The function
+/// stores the name of this field in `work`, and removes the prefix `key:`.
 fn splice(work: &mut Work, node: &Node, env: &Env, visit: impl Visit) {
     for entry in node.as_list().unwrap_or_default() {
         let entry = match merge_key::insert(entry) {

@@ -16,8 +16,8 @@ use crate::value::{Annotations, Flags, Map, Node, Redirect, Value};
 
 /// The state of a map during a pass.
 struct Work {
-    /// New fields of the map. At first, these are the fields that the merge key inserts. If the pass changes the map,
-    /// the fields in `kept` are added at the end of the pass. Otherwise, `fields` stays empty.
+    /// The fields of the map after this pass. Until the end of the pass, `fields` contains only the fields that the
+    /// merge key inserts. If the pass does not change the map, `fields` stays empty.
     fields: Map,
     /// Fields that the map itself contains, with their values after this pass, sorted by key. Fields that the merge key
     /// inserts are not included.
@@ -219,7 +219,8 @@ fn is_same(map: &Map, fields: &[(Arc<str>, Node)]) -> bool {
             .all(|((ka, a), (kb, b))| (Arc::ptr_eq(ka, kb) || ka == kb) && identical(a, b))
 }
 
-/// Tells whether two maps have the same keys, with [`identical`] nodes. Both maps must have the same number of entries.
+/// Tells whether two maps have the same keys, with [`identical`] nodes. The caller must know that both maps have the
+/// same number of entries.
 fn is_same_map(a: &Map, b: &Map) -> bool {
     a.iter().zip(b).all(|((ka, a), (kb, b))| ka == kb && identical(a, b))
 }

@@ -226,10 +226,11 @@ fn evaluated(
     Err(result)
 }
 
-/// Creates a node for `value`, the value of the expression in `node`.
+/// Creates the node that replaces `node` after this pass. `value` is the value of the expression in `node`, or the
+/// expression that the next pass evaluates.
 ///
-/// The annotations of the new node come from `node`, from the evaluation of the expression (`info`), and from
-/// `carried`. If `info` contains a key field or a redirect, the function also stores it in `carried`.
+/// If the evaluation has set a key field or a redirect in `info`, the function copies this field to `carried`. The
+/// annotations of the new node come from `node`, `info` and `carried`.
 fn noted(
     value: Value,
     node: &Node,

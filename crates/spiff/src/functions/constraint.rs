@@ -25,13 +25,13 @@ struct Condition {
 /// missing, or written as `x`, `X` or `*`. The numbers after an open number are also open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Open {
-    /// All numbers are open, as in `*`.
+    /// The major, minor and patch numbers can have any value, as in `*`.
     All,
-    /// The minor and patch numbers are open, as in `1` or `1.x`.
+    /// The minor and patch numbers can have any value, as in `1` or `1.x`.
     Minor,
-    /// Only the patch number is open, as in `1.2` or `1.2.x`.
+    /// The patch number can have any value, as in `1.2` or `1.2.x`.
     Patch,
-    /// No number is open, as in `1.2.3`.
+    /// All numbers are fixed, as in `1.2.3`.
     Nothing,
 }
 
@@ -133,8 +133,9 @@ impl Condition {
         Some(Self { operator: (*operator).to_owned(), version, written: (*written).to_owned(), open })
     }
 
-    /// Tells whether `version` is a prerelease, and the condition contains a release, as in `>=1.0`. The condition then
-    /// refuses `version`. The only exceptions are conditions such as `!=1.2.3`: `!=` with a complete version.
+    /// Tells whether `version` is a prerelease, and the version in the condition is not a prerelease, as in `>=1.0`.
+    /// Such a condition refuses every prerelease. The only exception is `!=` with a complete version, such as
+    /// `!=1.2.3`. The result is `true` for this exception, too.
     fn forbids_prerelease(&self, version: &Version) -> bool {
         !version.prerelease.is_empty() && self.version.prerelease.is_empty()
     }

@@ -14,7 +14,7 @@ const ROUNDING: [(&str, Function); 4] = [
     ("roundtoeven", f64::round_ties_even),
 ];
 
-/// The names of further functions, and their implementations. Templates get the result as a float.
+/// The names of mathematical functions, and their implementations. Templates get the result as a float.
 const REAL: [(&str, Function); 12] = [
     ("sin", f64::sin),
     ("cos", f64::cos),

@@ -3,11 +3,10 @@
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
-/// A set of flags of a node. Some flags are markers that the template contains, such as `&temporary`. The engine
-/// itself sets the other flags.
+/// A set of flags of a node. Some flags are markers that the template contains, such as `&temporary`. The engine itself
+/// sets the other flags.
 ///
-/// In the descriptions of the flags, *the next document* of a stub is the stub or template to which the stub
-/// supplies values.
+/// The *next document* of a stub is the stub or template to which the stub supplies values.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Flags(u16);
 
@@ -18,11 +17,12 @@ impl Flags {
     pub const TEMPORARY: Self = Self(1);
     /// `&local`: the node is removed when its own document is finished.
     pub const LOCAL: Self = Self(1 << 1);
-    /// `&inject` in a stub: if the next document lacks the node, the engine adds the node to that document. If the next
-    /// document contains the node, the value in the stub overrides the value in that document.
+    /// `&inject` in a stub, which supplies values to a document. If this document lacks the node, the engine adds the
+    /// node to the document. If this document contains the node, the value in the stub overrides the value in the
+    /// document.
     pub const INJECT: Self = Self(1 << 2);
-    /// `&default` in a stub: if the next document lacks the node, the engine adds the node to that document. If the
-    /// next document contains the node, that document keeps its own value.
+    /// `&default` in a stub, which supplies values to a document. If this document lacks the node, the engine adds the
+    /// node to the document. If this document contains the node, the document keeps its own value.
     pub const DEFAULT: Self = Self(1 << 3);
     /// `&state`: the node is part of the document [`Processed::state`](crate::Processed::state).
     pub const STATE: Self = Self(1 << 4);

@@ -50,8 +50,8 @@ pub enum Value {
 pub trait Callable: Any + Debug + Send + Sync {
     /// Returns the text of the lambda with the values that it has captured, such as `{x: 1}lambda|y|->x + y`.
     fn text(&self) -> String;
-    /// Returns the text of the lambda as the engine writes it to documents, such as `lambda|y|->x + y`. This text does
-    /// not contain the captured values.
+    /// Returns the text of the lambda for YAML and JSON output, such as `lambda|y|->x + y`. In contrast to
+    /// [`text`](Self::text), this text does not contain the captured values.
     fn source(&self) -> String {
         self.text()
     }

@@ -10,8 +10,12 @@ use super::row::from_json;
 /// Drops a process of the assembly `scope` with its steps, calls and jobs, and the request that it executed. The events
 /// of the process stay. Returns `true` if the process was dropped or does not exist.
 ///
-/// Drops nothing and returns `false` if the process belongs to another assembly, has not ended, has a version, or has
-/// an open call.
+/// Drops nothing and returns `false` in four cases:
+///
+/// - The process belongs to another assembly.
+/// - The process has not ended.
+/// - The table `version` contains a row for the process.
+/// - A call of the process is open.
 pub(super) async fn process(db: &impl GenericClient, scope: &AssemblyName, id: ProcessId) -> Outcome<bool> {
     let key = id.0.cast_signed();
     let sql = "SELECT record, assembly = $2 AND NOT open

@@ -99,7 +99,7 @@ impl Wanted {
         kept + rest
     }
 
-    /// Stores the setting `key` if it is one of the two settings. Otherwise returns `false`.
+    /// Stores the value if `key` is `sslmode` or `sslrootcert`. Returns `false` for any other key.
     fn takes(&mut self, key: &str, value: String) -> bool {
         match key {
             "sslmode" => self.mode = Some(value),
@@ -347,7 +347,8 @@ mod tests {
     }
 
     proptest! {
-        /// For the settings that `tokio-postgres` knows, both parsers find the same mode.
+        /// [`Wanted::take`] reads the same `sslmode` from an address as the crate `tokio-postgres`, for all modes that
+        /// this crate knows.
         #[test]
         fn the_mode_is_that_of_the_client_library(
             password in "[ab:@/?&=' %\\\\]{0,6}",

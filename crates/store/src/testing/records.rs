@@ -268,7 +268,8 @@ impl Records {
         Ok(())
     }
 
-    /// Tells whether a process must stay: it has not ended, has a version, or has an open call.
+    /// Tells whether a process must stay, because the process has not ended, one of its calls is open, or a version of
+    /// the process is stored.
     fn needs_process(&self, process: ProcessId) -> bool {
         let is_open = self.processes.get(&process).is_some_and(|of| !of.status.is_final());
         let mut calls = self.calls.values().map(|call| &call.record);
@@ -298,8 +299,8 @@ impl Records {
         self.processes.drop(&process);
     }
 
-    /// Returns the packages that assemblies, their versions and documents pin. The versions of a dropped assembly pin
-    /// nothing.
+    /// Returns the packages that must stay, because an assembly, a version of an existing assembly, or a document pins
+    /// them. Documents are stored data of other kinds, such as published applications.
     fn pinned(&self) -> HashSet<PackageDigest> {
         let kept = self.versions.values().filter(|version| self.assemblies.has(&version.name));
         let of_documents = self.documents.values().flat_map(|of| of.record.packages.iter().cloned());

@@ -135,10 +135,11 @@ impl Applications<'_> {
     }
 
     /// Returns a view of a revision of an application. If `revision` is `None`, returns a view of the latest revision.
+    /// `title` is the title or the short name of the application.
     ///
     /// # Errors
-    /// Returns [`ApplicationError::Unknown`] or [`ApplicationError::NoRevision`] if there is no such
-    /// revision.
+    /// Returns [`ApplicationError::Unknown`] if nothing is published under the title. Returns
+    /// [`ApplicationError::NoRevision`] if the application has no revision with this number.
     pub async fn show(&self, title: &str, revision: Option<u32>) -> Result<ApplicationView, Error> {
         let (store, document, record) = self.document(title).await?;
         let published = published(&*store, &document, &record, revision).await?;
@@ -149,8 +150,8 @@ impl Applications<'_> {
     /// revision. `title` is the title or the short name of the application.
     ///
     /// # Errors
-    /// Returns [`ApplicationError::Unknown`] or [`ApplicationError::NoRevision`] if there is no such
-    /// revision.
+    /// Returns [`ApplicationError::Unknown`] if nothing is published under the title. Returns
+    /// [`ApplicationError::NoRevision`] if the application has no revision with this number.
     pub async fn find(&self, title: &str, revision: Option<u32>) -> Result<PublishedApplication, Error> {
         let (store, document, record) = self.document(title).await?;
         published(&*store, &document, &record, revision).await

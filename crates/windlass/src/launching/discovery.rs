@@ -67,8 +67,8 @@ pub struct FoundView {
 pub(crate) struct Known {
     /// The applications whose natural ids are recorded, by natural id.
     pub(crate) by_natural: BTreeMap<String, AssemblyName>,
-    /// An application without a recorded natural id, because its launch is open or has failed. This launch may have
-    /// created an instance.
+    /// One of the applications without a recorded natural id; `None` if all have one. An application lacks the id if
+    /// its launch has not ended or has failed. Such a launch may have created an instance.
     pub(crate) launching: Option<AssemblyName>,
 }
 

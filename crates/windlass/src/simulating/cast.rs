@@ -92,7 +92,8 @@ impl Compiled {
         properties.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Returns the full name of the component in the simulated application `assembly`, such as `vm-2__machine`.
+    /// Returns the full name of the field `component` in the simulated application or factory `assembly`. For example,
+    /// the full name in the application `vm-2` is `vm-2__machine`.
     pub(super) fn element(&self, assembly: &AssemblyName) -> ElementName {
         let root = ElementName::from(assembly);
         self.component.component.as_ref().map_or_else(|| root.clone(), |part| root.child(part))

@@ -65,11 +65,11 @@ impl Host<'_> {
         asked
     }
 
-    /// Returns the results of a health check of `batch`, if the answers contain the results as data
-    /// ([`Says::Instance`]). In a simulation without a runtime, the default answer is such an answer, too.
+    /// Returns the results of a health check of `batch` without a call of the driver. Each application in `batch` must
+    /// have an answer of the variant [`Says::Instance`]. In a simulation without a runtime, the default answer replaces
+    /// a missing answer.
     ///
-    /// Returns `None` if one of the applications has no answer with data. Also returns `None` if the health check
-    /// reaches its timeout.
+    /// Returns `None` if an application has no such answer, or if the health check reaches its timeout.
     fn known(&self, title: usize, batch: &[Element<'_>]) -> Option<Asked> {
         let rule = |number: Option<usize>| number.map_or(&self.standard, |at| self.parts.rules.get(at));
         let is_data = |(.., number): &Element<'_>| {
@@ -171,12 +171,12 @@ impl Host<'_> {
         self.ask(now, &calls, &part).await
     }
 
-    /// Returns the results of a simulated health check of the applications in `part`. The script does not run. The
-    /// method creates the output of the script from the answers, and reads the results from this output without a call
-    /// of the driver.
+    /// Returns the results of a health check of the applications in `part`, without a run of the script and without a
+    /// call of the driver. The method creates the output of the script from the file of answers, and reads the results
+    /// from this output.
     ///
-    /// Returns `None` if the driver must be called. The reason is one of two: the script must run, or the simulated
-    /// script fails or reaches its timeout.
+    /// Returns `None` if the driver must be called: the script must run, or the simulated script fails or reaches its
+    /// timeout.
     fn printed(
         &self,
         now: Timestamp,

@@ -104,9 +104,11 @@ pub(super) struct Rule {
     /// The virtual duration of the script.
     pub(super) takes: Duration,
     pub(super) says: Says,
-    /// The parsed forms of the answer's update. There is one form for each entry of [`Cast::titles`], because the
-    /// entries have different shapes of documents. A form is `None` if the update does not fit the shape. The list is
-    /// empty if the answer does not give every health check the same update. See [`Rule::new`].
+    /// The update of the answer, parsed for each entry of [`Cast::titles`]. Each entry is a kind of application with
+    /// its own shape of instance documents. The parsed update is `None` if the update does not fit this shape.
+    ///
+    /// The list is empty if the answer does not give every health check the same update. For example, an update with
+    /// the placeholder `<name>` differs between applications. See [`Rule::new`].
     pub(super) parsed: Vec<Option<Update>>,
 }
 
@@ -198,9 +200,11 @@ impl<'a> Subject<'a> {
 pub(super) struct Rules(Vec<Rule>);
 
 impl Rules {
-    /// Returns the positions of the answers whose script, title and window fit a run of `script`. `time` is the time of
-    /// the run since the beginning of the simulation. `title` is the position of the script's application in
-    /// [`Cast::titles`]. If `title` is `None`, answers with any title fit.
+    /// Returns the positions of the answers for `script` that apply at `time`. `time` is counted from the beginning of
+    /// the simulation.
+    ///
+    /// `title` is the position of the script's application in [`Cast::titles`]. Answers for other titles are left out.
+    /// If `title` is `None`, answers for all titles are returned.
     pub(super) fn active(&self, script: &Script, title: Option<usize>, time: Duration) -> Vec<usize> {
         let is_active = |rule: &Rule| {
             rule.script == *script

@@ -27,8 +27,8 @@ pub struct ApplicationStatusView {
     /// The known values of the configuration pins, by the exposed ids of the pins. A secret is `***`.
     pub configuration: BTreeMap<PropertyName, Value>,
     /// The references to services: the components of the type `reference.Service` in the application's manifest. The
-    /// list contains each reference once for each environment in which the assembly is a service. If the assembly is a
-    /// service of no environment, the list contains each reference for the environment of the launch.
+    /// list contains an entry for each reference in each environment that has the application as a service. If there is
+    /// no such environment, the list contains an entry for each reference in the environment of the launch.
     pub services: Vec<ServiceReferenceView>,
     /// The references to other applications. The scripts of this application have reported them.
     pub references: Vec<InstanceReferenceView>,

@@ -16,7 +16,8 @@ pub struct PlanView {
     pub version: u32,
     /// The name of the assembly.
     pub assembly: AssemblyName,
-    /// The steps, sorted by their ids. The steps that call a driver come first. Barriers are left out.
+    /// The steps without the barriers, sorted by their ids. Steps that call a driver have lower ids than all other
+    /// steps.
     pub steps: Vec<StepView>,
     /// The longest chain of steps that depend on each other.
     pub critical_path: Vec<StepId>,

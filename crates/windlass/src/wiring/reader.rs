@@ -185,9 +185,9 @@ impl Wiring {
         Ok(Some(resolve(reference, factory, of, &offers)))
     }
 
-    /// Finds the factory whose instances the mapping `mapping` receives in an environment. A mapping is a pin of
-    /// `factory` with an id such as `vms.vm-by-id`. If the mapping receives no instances, the result contains the
-    /// reason.
+    /// Finds the factory that supplies instances to the mapping `mapping` in an environment. A mapping is a pin, such
+    /// as `vms.vm-by-id`, through which `factory` receives the instances of another factory. If the mapping receives no
+    /// instances, the result contains the reason.
     pub(crate) async fn mapping(
         &mut self,
         factory: &AssemblyRecord,

@@ -20,14 +20,12 @@ pub struct ServiceReferenceView {
     pub component: ComponentPath,
     /// The state of the reference: `resolved`, `pending` or `dangling`.
     pub state: &'static str,
-    /// The service for which the reference stands.
+    /// The service for which the reference stands. If the user has chosen a service, the field contains this service,
+    /// even if the service was removed or does not fit.
     ///
-    /// If the user has chosen a service, the field contains this service, even if the service was removed or does not
-    /// fit. If the user has not chosen a service, the field is `None` in three cases:
-    ///
-    /// - No service fits.
-    /// - Several services fit.
-    /// - The markers and properties of the environment supply all pins of the reference.
+    /// If the user has not chosen a service, the field contains the only service that fits. The field is `None` if no
+    /// service or several services fit. The field is also `None` if the environment itself replaces the service: its
+    /// markers and properties supply all values of the reference.
     pub service: Option<AssemblyName>,
     /// The reason why the reference is not resolved, and how to resolve it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -62,9 +62,11 @@ impl OpenEngine {
         self.fresh.clone()
     }
 
-    /// Tells whether the client `client` has no more containers on the engine. A client is the connection of one
-    /// windlass program to an engine. Without `client`, tells whether no ended windlass program has left a job on the
-    /// engine. Returns `false` if the engine does not answer.
+    /// Tells whether the engine contains no more containers of the client `client`. A client is the connection of one
+    /// windlass program to an engine. If `client` is `None`, tells whether each job on the engine belongs to a client
+    /// that still runs.
+    ///
+    /// Returns `false` if the engine does not answer.
     pub(super) async fn is_left_by(&self, client: Option<&str>) -> bool {
         matches!(self.fresh.has_left(client).await, Ok(false))
     }

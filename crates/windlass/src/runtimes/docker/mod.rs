@@ -179,7 +179,8 @@ impl ProjectRuntimes for Engines {
 
 /// Returns the name of the folder for the files of an engine's pools. The name of an engine can be an address such as
 /// `tcp://build-1:2375`. So each byte that is not an ASCII letter or digit becomes `-` and two hexadecimal digits.
-/// Different engines have different folders, because clients of one folder share its pools.
+///
+/// Each engine has its own folder, because pools with the same folder share their warm containers.
 fn folder_name(engine: &str) -> String {
     let mut name = String::new();
     for byte in engine.bytes() {

@@ -61,7 +61,7 @@ pub(super) enum TaskEnd {
     Observed { key: Key, result: Result<Observed, Failure> },
     /// `lines` contains the warnings that the health check script has written to stderr.
     Checked { factory: usize, answers: Vec<CheckAnswer>, lines: Vec<LogEntry>, runs: Runs },
-    /// `found` contains the instances that the discovery script has found.
+    /// `found` comes from the output of the discovery script. The file of answers can replace this output.
     Discovered { factory: usize, found: Result<Vec<Found>, Failure> },
 }
 
@@ -73,9 +73,9 @@ pub(super) struct CheckAnswer {
     /// The result of the check. `None` if an earlier check of the application had the same answer and changed
     /// nothing, so that the result need not be applied again.
     pub(super) answer: Option<Result<Observed, Failure>>,
-    /// The number of an answer that gives every health check the same data. The number is the position in the file of
-    /// answers, or `usize::MAX` for the default answer. `None` if the result has another origin, such as the output of
-    /// a script.
+    /// The answer that gives this result: the position of the answer in the file of answers, or `usize::MAX` for the
+    /// default answer. The field is set only if the answer gives every health check the same data. `None` for any other
+    /// answer, and for the output of a script.
     pub(super) number: Option<usize>,
 }
 
