@@ -10,13 +10,15 @@ use crate::name::ComponentPath;
 use crate::report::Report;
 use crate::visible::{LeafPin, MAX_PINS, Visible, component, unknown_pin};
 
-/// Two pins that a binding joins. The pin `to` consumes the signal that the pin `from` publishes. Or the pin `to` sends
-/// the command that the pin `from` receives.
+/// Two pins that a binding joins. The component of the pin `from` offers a signal or a command. The component of the
+/// pin `to` uses this signal or command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {
-    /// The pin that publishes the signal or receives the command (`publish-signal` or `receive-command`).
+    /// The pin of the component that offers the signal or the command: `publish-signal`, or `receive-command` for a
+    /// command that the component executes.
     pub from: LeafPin,
-    /// The pin that consumes the signal or sends the command (`consume-signal` or `send-command`).
+    /// The pin of the component that uses the signal or the command: `consume-signal`, or `send-command` for a command
+    /// that the component calls.
     pub to: LeafPin,
 }
 

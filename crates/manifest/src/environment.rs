@@ -36,9 +36,8 @@ pub struct Environment {
     /// services fit.
     #[serde(default)]
     pub bindings: Vec<Choice>,
-    /// Names that describe the environment, such as `eu`. For a component of the type `reference.Service`, each marker
-    /// counts as a pin. The interface and the pin both have the name of the marker: the marker `eu` counts as the pin
-    /// `eu.eu`.
+    /// Names that describe the environment, such as `eu`. A component of the type `reference.Service` may require pins.
+    /// The marker `eu` supplies the pin `eu` of the interface `eu`, which has the id `eu.eu`.
     #[serde(default)]
     pub markers: BTreeSet<Name>,
     /// Properties of the environment, by name. The property `zone` supplies the pin `properties.zone`.
@@ -195,18 +194,19 @@ fn names<T: ToString>(of: impl IntoIterator<Item = T>) -> Vec<String> {
 }
 
 impl Environment {
-    /// Adds a service. If the environment has a service of the same name, the new service replaces that service.
+    /// Adds a service. If the environment has a service with the same `name`, the new service replaces that service.
     ///
-    /// Several factories of an environment may have the same title ([`Service::application`]), so a new factory
-    /// replaces no other factory. Two services that are no factories must have different titles. If an old service has
-    /// the title of the new service, and `replaces` is true, the new service replaces the old service.
+    /// The environment may contain several factories with the same title ([`Service::application`]), but only one other
+    /// service with each title. The new service may be no factory, and have the same title as an old service with
+    /// another name. Then the method removes the old service if `replaces` is true, and returns an error otherwise.
     ///
     /// # Errors
-    /// Both errors concern a new service that is no factory:
+    /// Both errors occur only if the new service is no factory, and an old service with another name has the same
+    /// title:
     ///
-    /// - [`EnvironmentError::SecondService`]: an old service has the same title, and `replaces` is false.
-    /// - [`EnvironmentError::Chosen`]: the old service can't be replaced, because a user has chosen the old service for
-    ///   a component of a third service.
+    /// - [`EnvironmentError::SecondService`]: `replaces` is false.
+    /// - [`EnvironmentError::Chosen`]: `replaces` is true, but the old service can't be removed. A user has chosen the
+    ///   old service for a component of another service.
     pub fn add_service(
         &mut self,
         name: AssemblyName,

@@ -318,8 +318,8 @@ impl Resolver<'_, '_> {
         made.targets.extend(found.targets);
     }
 
-    /// Counts `pins` further pins of the manifest, but at least one. Returns false if the manifest now has more than
-    /// [`MAX_PINS`] pins. Reports an error at `span` when this happens for the first time.
+    /// Counts `pins` further pins of the manifest. If `pins` is 0, counts one pin. Returns false if the count now
+    /// exceeds [`MAX_PINS`]. The first call that returns false also reports an error at `span`.
     fn takes(&mut self, pins: usize, span: Span) -> bool {
         let left = self.left.checked_sub(pins.max(1));
         self.left = left.unwrap_or(0);

@@ -141,9 +141,14 @@ pub struct VersionRange {
 enum Rule {
     /// A plain version, which matches only equal versions.
     Exact(Version),
-    /// One or more comparators, such as `>=1.2, <2`. The field `semver` decides about versions of up to three numbers.
-    /// This field is `None` if the crate `semver` cannot parse the comparators, for example because one of them has
-    /// four numbers. In all other cases, `bounds` decides. `bounds` contains one interval for each comparator.
+    /// One or more comparators, such as `>=1.2, <2`.
+    ///
+    /// The field `semver` contains the comparators as the crate `semver` has parsed them. The field is `None` if that
+    /// crate cannot parse the comparators, for example because one of them has four numbers. The field `bounds`
+    /// contains one interval for each comparator.
+    ///
+    /// To check a version of up to three numbers, windlass uses the field `semver`. If the version has more numbers, or
+    /// if `semver` is `None`, windlass uses `bounds`.
     Comparators { semver: Option<semver::VersionReq>, bounds: Vec<Bounds> },
 }
 

@@ -17,8 +17,9 @@ pub struct Because<'a, W, R> {
     pub wait: Wait<'a, R>,
     /// The step that is awaited.
     pub on: Step<'a, W, R>,
-    /// Whether the waits of the step `on` follow an earlier entry of the explanation. The explanation then does not
-    /// list these waits again after this entry. False if the step `on` has no waits.
+    /// Whether the explanation contains an earlier entry for the same awaited step `on`, followed by the waits of `on`.
+    /// Then the explanation does not contain the waits of `on` again after the present entry. False if `on` has no
+    /// waits.
     pub is_repeated: bool,
 }
 

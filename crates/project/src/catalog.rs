@@ -16,8 +16,9 @@
 //! No file takes precedence, because a new file near an assembly must not change the assembly silently.
 //!
 //! The search skips `_lmctl`, `target`, `node_modules`, folders whose name begins with a dot, and links to a
-//! folder that was already visited. It opens only files in the layout of a package. It ignores a
-//! `resource.yaml` that is not a descriptor, because other programs use this file name too.
+//! folder that was already visited. In a package, the search opens only files with the path of a descriptor, such as
+//! `assembly.yaml` or `Definitions/lm/resource.yaml`. The search ignores a `resource.yaml` that is not a descriptor,
+//! because other programs use this file name too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -77,7 +78,8 @@ impl DiskCatalog {
     ///
     /// The assembly uses some of these descriptors, directly or through nested assemblies. The diagnostics contain:
     ///
-    /// - for each used name: the problems in all descriptors of this name, and an error if there are several;
+    /// - for each used name: the problems in all descriptors of this name, and an error if several files contain
+    ///   descriptors of this name;
     /// - the errors of the search, for example for a dangling link;
     /// - the warnings of the search, but only if a used descriptor is missing. The reason may be an unreadable file, or
     ///   a descriptor without a valid name.

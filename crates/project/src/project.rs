@@ -159,8 +159,9 @@ impl Project {
         &self.existing
     }
 
-    /// Returns the maximum number of copied elements in an assembly; `None` if `windlass.yaml` sets no maximum. Copied
-    /// elements are the nodes of a group after the first node, and the parts of an assembly that is nested again.
+    /// Returns the maximum number of copied elements in an assembly; `None` if `windlass.yaml` sets no maximum. The
+    /// nodes of a group, except the first node, are copied elements. If an assembly nests the same descriptor several
+    /// times, the elements of all these nested assemblies, except the first one, are copied elements, too.
     pub fn nodes(&self) -> Option<usize> {
         self.nodes
     }

@@ -25,8 +25,8 @@ const MAX_DEPTH: usize = 12;
 pub(crate) enum Contained {
     /// The walk searches all `Contains` folders.
     Open,
-    /// The walk skips the `Contains` folder of each package below the folder where the walk begins. Only the assembly
-    /// of such a package uses the packages in its `Contains` folder.
+    /// The walk skips the `Contains` folder of each package below the folder where the walk begins. Such a folder
+    /// belongs to the assembly in this package: only this assembly uses the packages in the folder.
     Private,
 }
 

@@ -31,7 +31,8 @@ pub(crate) const SCRIPT: &str = "script";
 /// The key for the input document of the script, in a request to an [adapter](crate::style::Adapter).
 pub(crate) const ARGUMENTS: &str = "arguments";
 
-/// The key for the output document of the script, in the output of an [adapter](crate::style::Adapter).
+/// The key for the output document of a script that an [adapter](crate::style::Adapter) has run. The adapter prints
+/// `{results: <output document>}`.
 pub(crate) const RESULTS: &str = "results";
 
 /// The keys of an input document.

@@ -66,7 +66,9 @@ impl Output {
     }
 
     /// Parses the output of a job. `shape` contains the rules for updates of instance documents, such as the permitted
-    /// paths. If `adapter` is [`Invoke`](Adapter::Invoke), the output of the script is the value of `results`.
+    /// paths. If `adapter` is [`Invoke`](Adapter::Invoke), the job prints `{results: <output document of the script>}`.
+    /// The method then parses the value of `results`. If the key `results` is missing, the method parses the whole
+    /// output.
     pub(crate) fn read_as(
         name: &str,
         stdout: &Captured,

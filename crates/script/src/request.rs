@@ -52,9 +52,9 @@ pub enum Requested {
 /// The key that contains the instances to launch, in the input document of a launch script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaunchKey {
-    /// The current key, `launch`.
+    /// The key `launch`.
     Launch,
-    /// The former key, `launch-instances`, which old scripts read.
+    /// The key `launch-instances`, the former name of the key `launch`. Old scripts read only the former name.
     LaunchInstances,
     /// Both keys, with the same instances.
     Both,

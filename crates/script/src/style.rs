@@ -60,7 +60,7 @@ impl std::str::FromStr for Notation {
 /// The program that a job starts in order to run a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Adapter {
-    /// The script itself.
+    /// No adapter: the job starts the script itself.
     #[default]
     Direct,
     /// The adapter `/invoke.py` of the image. The adapter reads `{script, arguments}`, runs the script, and prints

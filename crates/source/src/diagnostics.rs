@@ -33,8 +33,8 @@ pub struct Diagnostics {
     /// Counts of the diagnostics that are not in `list`, because a limit was reached.
     #[serde(skip)]
     rest: SeverityCounts,
-    /// The counts that the note about omitted diagnostics states. The note is the last entry of `list`. If `list` has
-    /// no note, all counts are 0. [`Diagnostics::settle`] updates the note, and sets `noted` to `rest`.
+    /// The counts in the note about omitted diagnostics, which is the last entry of `list`. If `list` has no note, all
+    /// counts are 0. The counts may be lower than those in `rest` until [`Diagnostics::settle`] updates the note.
     #[serde(skip)]
     noted: SeverityCounts,
 }

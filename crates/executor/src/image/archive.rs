@@ -285,7 +285,8 @@ impl Archive {
     }
 
     /// Returns the path of a blob (a file that is named by its digest) in the archive. The path is `blobs/sha256/<hex>`
-    /// if this file exists, as in an OCI layout. Otherwise the path is `blobs/sha256.<hex>`, as in an artifact set.
+    /// if this file exists, as in an OCI layout. Otherwise the path is `blobs/sha256.<hex>`, as in an artifact set (the
+    /// archive format of the Open Component Model).
     fn blob_name(&self, digest: &Digest) -> Result<String, ImageError> {
         let nested = format!("blobs/sha256/{}", digest.hex());
         let there = self.file(&nested)?.is_some();

@@ -41,9 +41,9 @@ impl StreamBuffer {
         self.length
     }
 
-    /// Appends `bytes` to the first bytes of the stream, which are in `memory` or in `file`. If `bytes` can't be
-    /// written to the file, for example because the disk is full, drops `bytes` and all later bytes. So the first
-    /// bytes have no gap.
+    /// Appends `bytes` to the field `memory`, or to `file` if the stream has more than [`MEMORY`] bytes. If `bytes`
+    /// can't be written to the file, for example because the disk is full, drops `bytes` and all later bytes. So the
+    /// stored first bytes of the stream have no gap.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.is_full {
             return;
@@ -58,7 +58,8 @@ impl StreamBuffer {
         }
     }
 
-    /// Appends `bytes` to the last bytes of the stream, which are in `tail`.
+    /// Appends `bytes` to the field `tail`, which contains the last bytes of the stream. The number of these bytes is
+    /// not checked here: the runner sends at most as many as the job's `Spec::keep` permits.
     pub(crate) fn push_tail(&mut self, bytes: &[u8]) {
         self.tail.extend_from_slice(bytes);
     }

@@ -80,13 +80,16 @@ impl ProcessRuntime {
     }
 
     /// Opens a runtime, and starts no process. The runtime also finds the jobs that other processes have submitted in
-    /// the same folder. This function removes the incomplete jobs and the control groups of dead processes.
+    /// the same folder.
+    ///
+    /// This function also cleans up after dead processes. It removes the folders of jobs that a dead process has not
+    /// completely submitted or not completely removed. It kills the processes in the control groups of dead
+    /// supervisors, and removes these groups.
     ///
     /// # Errors
-    /// [`RuntimeError::Unavailable`] when the kernel can't enforce the
-    /// [confinement](ProcessOptions::confinement). [`RuntimeError::Storage`] when the folders can't be created or
-    /// cleaned up, or when their paths are not UTF-8. The paths must be UTF-8, because environment variables of jobs
-    /// contain them.
+    /// [`RuntimeError::Unavailable`] when the kernel can't enforce the [confinement](ProcessOptions::confinement).
+    /// [`RuntimeError::Storage`] when the folders can't be created or cleaned up, or when their paths are not UTF-8.
+    /// The paths must be UTF-8, because environment variables of jobs contain them.
     pub fn open_with(options: ProcessOptions) -> Result<Self, RuntimeError> {
         options.confinement.check().map_err(|missing| unavailable(&missing.to_string()))?;
         let disk = Disk::open(&options)?;

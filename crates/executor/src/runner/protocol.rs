@@ -40,7 +40,8 @@ pub(crate) enum Request {
     /// Starts a job as soon as the runner has received all `Data` of the job.
     Start {
         job: u32,
-        /// Includes the lengths of the files and of the stdin, whose bytes follow as `Data`.
+        /// Description of the job. It contains the length of each input file and of the stdin. The bytes of the files
+        /// and of the stdin follow in `Data` messages.
         spec: Box<Spec>,
     },
     /// Next piece of a job's input: its files in their order, then its stdin.

@@ -74,9 +74,10 @@ pub fn processes(mark: &str) -> BTreeSet<String> {
     numbers.filter(has_mark).map(|pid| format!("process {pid}")).collect()
 }
 
-/// Lists all entries below a folder. The list omits a folder `volumes` and the volumes directly in this folder,
-/// because volumes remain after their jobs. The list includes the content of each volume, because a case removes this
-/// content.
+/// Lists the entries of `folder` that a case must not leave behind: files and folders, at any depth.
+///
+/// A volume remains after its jobs, but the case must remove the files in the volume. So the list contains these files,
+/// but neither the folder `volumes` nor the folders of the volumes, such as `volumes/cache`.
 pub fn files(folder: &std::path::Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for entry in entries(folder) {

@@ -86,16 +86,22 @@ impl<'a> ChangeRules<'a> {
     }
 }
 
-/// Corrects the kind of change of a part, after the caller has recorded the changed values in [`Part::changes`].
+/// Corrects the kind of change of a part with changed values. The caller has recorded these values in
+/// [`Part::changes`].
 ///
-/// The new kind is Reconfigure if all these conditions hold:
+/// The new kind depends on the old kind:
 ///
-/// - All changed properties are *volatile*: the properties may change while the part is Active.
+/// - Keep or Reconfigure: the new kind is Reconfigure if the part can get the new values while it is Active. Otherwise,
+///   the new kind is Reinstall.
+/// - Heal or Lower: the new kind is Reinstall.
+/// - Any other kind stays the same.
+///
+/// A part can get new values while it is Active on two conditions:
+///
+/// - All changed properties are *volatile*: the descriptor permits their change while the part is Active.
 /// - The part is Active, stays Active, and declares Reconfigure.
-/// - The old kind is Keep or Reconfigure. The kinds Heal and Lower stop the part anyway.
 ///
-/// Otherwise, the new kind is Reinstall. The function does not change the kind of a part without changed values, or any
-/// of the kinds Add, Adopt, Repair, Reinstall and Remove.
+/// If a part has no changed values, the function does nothing.
 pub(crate) fn judge(part: &mut Part<'_>) {
     if part.changes.is_empty()
         || !matches!(

@@ -2,14 +2,14 @@
 //!
 //! A *batch* consists of nodes of one group that change together. A batch changes at most as many Active nodes as may
 //! be down at once. The batches of all groups are numbered in one sequence, from 1. The number of a batch is its
-//! *turn*. The turn of a part is the turn of its batch. A part that is in no batch has turn 0.
+//! *turn*. A part has the turn of the batch in which it changes. If a part changes outside of batches, its turn is 0.
 //!
-//! Some nodes of a group may be down before the plan begins. These nodes belong to the first batch of the group, so
-//! later batches wait for their repair. The repair itself waits for no batch. So the parts of these nodes have turn 0,
-//! like parts in no batch.
+//! Some nodes of a group may be down before the plan begins. The plan repairs these nodes at once, outside of batches.
+//! So their parts have turn 0. But the first batch of the group lists these nodes, so that the second batch waits for
+//! their repair.
 //!
-//! A *pair* is one source and one target of a relationship. If the two nodes of a pair are in different batches, the
-//! plan re-creates the pair twice: once in each of the two batches.
+//! A *pair* is one source and one target of a relationship. If the two nodes of a pair go down in different turns, the
+//! plan re-creates the pair twice: once in each of the two turns.
 //!
 //! A batch may also replace removed nodes with new nodes. In the turn of this batch, the plan removes the pairs of the
 //! removed nodes, and creates the pairs of the new nodes.
@@ -24,10 +24,13 @@
 //!   pairs of a tied part before the first batch, and creates these pairs after the last batch. A reader of a tied part
 //!   is tied, too.
 //!
-//! If a pair is re-created twice, the waits of the plan may form a cycle. For example, a node of the pair cannot be
-//! started again before a later batch. In this case, the planner *suspends* the relationship of the pair. The plan
-//! removes the existing pairs of a suspended relationship before the first batch, and creates its pairs after the last
-//! batch.
+//! If a pair is re-created twice, the waits of the plan may form a cycle. For example, node `a` of a pair changes in
+//! batch 1, and node `b` in batch 2. The plan re-creates the pair in batch 1, after the start of `a`. But because of
+//! another relationship, `a` may only be started after batch 2.
+//!
+//! If the waits form such a cycle, the planner *suspends* the relationship of the pair: the plan no longer re-creates
+//! the pair twice. It removes the pair before the first batch, and creates the pair again after both nodes have
+//! changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

@@ -30,10 +30,12 @@ pub(crate) struct Constraints<'a> {
     pub(crate) begins: Vec<(u32, Draft)>,
     /// The steps that create pairs of nodes in groups that change in batches.
     ///
-    /// Each entry contains the number of the group, the number of the batch (its *turn*), and the step. The next batch
-    /// of the group waits for the step. If the turn is 0, the step creates pairs of nodes that are in no batch, or that
-    /// the plan repairs at once. In this case, the step precedes the first batch of the group that does more than
-    /// repair nodes.
+    /// Each entry contains the number of the group, the number of the batch in which the step runs (its *turn*), and
+    /// the step. The next batch of the group waits for the step.
+    ///
+    /// If the step runs outside of batches, the turn is 0. Then the first batch of the group waits for the step. There
+    /// is one exception: a first batch that only repairs nodes waits for nothing. In this case, the second batch waits
+    /// for the step.
     ///
     /// The list may contain equal entries, because one step may create pairs of several nodes.
     pub(crate) completes: Vec<(u32, u32, Draft)>,
@@ -372,12 +374,12 @@ fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
 
 /// Returns the steps for which resources of the element `name` should wait, but cannot wait.
 ///
-/// A wait in `holds` applies to all resources of an element; see [`Hold`]. A resource cannot wait at a
-/// [rank](crate::rank) if no step of the resource reaches or leaves the rank. For such a resource and rank, `lacks`
-/// returns `true`.
+/// A resource cannot wait at a [rank](crate::rank) if no step of the resource reaches or leaves the rank. For such a
+/// resource and rank, `lacks` returns `true`.
 ///
-/// The function considers only waits at the ranks in `ranks`. It examines the waits of `name`, of the elements inside
-/// `name`, and of the elements that contain `name`. It ignores resources outside of `name`.
+/// `holds` contains the waits; see [`Hold`]. A wait of an element applies to every resource inside the element. So the
+/// function reads the waits of `name`, of the elements inside `name`, and of the elements that contain `name`. It reads
+/// only waits at the ranks in `ranks`, and calls `lacks` only for resources of `name`.
 fn open_holds(
     topology: &Topology,
     holds: &Holds,

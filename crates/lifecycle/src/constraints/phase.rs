@@ -7,8 +7,8 @@
 ///
 /// There are two exceptions:
 ///
-/// - A step of an earlier phase may wait for this step. Then this step waits only for the phases before that earlier
-///   phase.
+/// - A step of an early phase may wait for a step of a later phase. For example, step `a` of phase 4 waits for step `b`
+///   of phase 20. Then `b` waits only for the phases before phase 4.
 /// - A step that creates a relationship waits for no phase, because the step already waits for the states of its source
 ///   and target.
 pub(crate) type Phase = u8;

@@ -42,7 +42,7 @@ pub enum LifecycleError {
     NeedsExcepted {
         /// The part that needs the excluded part.
         part: ElementName,
-        /// The part that `part` needs, and that [`Options::except`](crate::Options::except) excludes.
+        /// The part that [`Options::except`](crate::Options::except) excludes.
         needs: ElementName,
     },
     /// The plan would remove a part on which a remaining part depends.
@@ -53,9 +53,9 @@ pub enum LifecycleError {
         part.local(), needs.local(), part.local(), needs.local()
     )]
     NeedsRemoved {
-        /// The part that the plan keeps, and that depends on `needs`.
+        /// The part that the plan keeps. It depends on the part that the plan would remove.
         part: ElementName,
-        /// The part that the plan would remove, although `part` depends on it.
+        /// The part that the plan would remove, although the kept part depends on it.
         needs: ElementName,
     },
 }

@@ -1,8 +1,10 @@
-//! Copies of resources that still belong to an older version of the assembly.
+//! Copies of resources that do not have the values of the newest version of the assembly yet.
 //!
-//! A copy keeps the old values that the resource reads from assemblies and references. For example, a value of a
-//! resource is `${region}`, and `region` is a property of its assembly. The resource was installed when `region` was
-//! `eu`. In the newest version, `region` is `us`. The copy contains `eu` in place of `${region}`.
+//! Such a resource belongs to the older version from which it got its values. A value of the resource may contain a
+//! `${…}` that reads a property of an assembly or a reference. The copy contains the value from the older version in
+//! place of this `${…}`. For example, a value of the resource is `${region}`, and `region` is a property of its
+//! assembly. In the older version, `region` is `eu`. In the newest version, `region` is `us`. The copy contains `eu` in
+//! place of `${region}`.
 //!
 //! A `${…}` that reads a property of another resource stays as it is.
 

@@ -13,7 +13,8 @@ use super::as_of;
 
 /// Returns the topology after an interrupted upgrade, in which parts may belong to different versions.
 ///
-/// Each resource in the result is a copy from the version from which the resource was installed.
+/// A resource belongs to the version from which it last got values. The result contains a copy of the resource from
+/// this version.
 ///
 /// - `versions`: the topologies of the assembly, the newest last.
 /// - `version_of`: the position of an element's version in `versions`; `None` if the element doesn't exist.
@@ -22,21 +23,21 @@ use super::as_of;
 /// A relationship is taken from the oldest version to which a part at one of its ends still belongs. The relationship
 /// also gets the sources and targets that it has in later versions, so that the plan can remove every created pair.
 ///
-/// The plan removes a created pair by the operations of its relationship. So the relationship in the result must
-/// call operations, and both nodes of the pair must be its ends. If one of these two conditions is not met, the
-/// function searches `versions` for the newest version of the relationship that meets both:
+/// The plan removes a created pair by the operations of its relationship. So the relationship in the result must call
+/// operations, and both nodes of the pair must be its ends. If one of these two conditions is not met, the function
+/// searches `versions` for the newest version of the relationship that meets both:
 ///
 /// - If the result lacks the relationship, the function adds the found version of the relationship.
 /// - If the result contains the relationship, the relationship gets the sources and targets of the found version, too.
 ///   A relationship that calls no operations also gets the operations of the found version.
 ///
-/// A property of a resource may read a property of an assembly or a reference. A resource of an older version keeps the
-/// value from the older version, because the resource may not have received the newest value yet. A relationship reads
-/// the values of the newest version, because the plan can re-create a relationship without a change of its sources and
-/// targets.
+/// Resources and relationships may read properties of assemblies and references, for example by `${size}`. The copy of
+/// a resource of an older version contains the old value in place of `${size}`, because the resource may still have
+/// this value. A relationship keeps `${size}`, and so reads the newest value. The reason is that the plan can re-create
+/// a relationship with the newest value, although its source and target stay in an older version.
 ///
-/// Returns `None` if `versions` is empty. After a process has completed, all elements belong to the version of this
-/// process, even elements without steps. The caller can then forget the older versions.
+/// After a process has completed, all elements belong to the version of this process, even elements without steps. So
+/// `versions` need not contain older versions than this one. If `versions` is empty, the result is `None`.
 pub fn merged<'a>(
     versions: &[&Topology],
     version_of: impl Fn(&ElementName) -> Option<usize>,
@@ -54,8 +55,8 @@ pub fn merged<'a>(
 
 /// Returns the elements of the merged topology, parents before their children.
 ///
-/// A resource is copied from the version from which it was installed. An assembly, a group or a reference is copied
-/// from the newest version that contains it.
+/// A resource is copied from the version to which it belongs; see [`merged`]. An assembly, a group or a reference is
+/// copied from the newest version that contains it.
 ///
 /// The elements of the newest version come first, followed by elements that only older versions contain.
 fn elements(versions: &[&Topology], version_of: &impl Fn(&ElementName) -> Option<usize>) -> Vec<Element> {

@@ -348,19 +348,22 @@ impl Ground {
 
     /// Checks that two steps may run at the same time.
     ///
-    /// The first step brings a resource from the state `from` to the state `to`. The second step creates or removes a
-    /// pair between two nodes.
+    /// The first step brings the resource `name` from the state `from` to the state `to`. The second step creates or
+    /// removes the pair `key`. The check concerns only resources that belong to a node of the pair.
     ///
     /// # Errors
     ///
     /// Returns an error in two cases:
     ///
     /// - The first step takes the resource below the state that the pair requires.
-    /// - The first step brings the resource to a state, and the second step creates the pair. But the relationship has
-    ///   the modifier `pre`: the resource may reach the state only after the creation.
+    /// - The second step creates the pair. The first step brings the resource to a state that the resource may reach
+    ///   only after this creation, because the relationship has the modifier `pre`.
     ///
-    /// If the resource is Failed or Broken before the first step, the function returns no error. The second case does
-    /// not apply to some parts of an assembly, because the assembly reaches the state only with the last of its parts.
+    /// In the second case, some parts of an assembly cause no error. For example, the assembly `shop` may become Active
+    /// only after the creation. The part `shop__db` may become Active earlier if another part of `shop` is still
+    /// Inactive.
+    ///
+    /// If the resource is Failed or Broken before the first step, the function returns no error.
     pub fn check_beside(
         &self,
         (name, from, to): (&ElementName, State, State),
@@ -410,13 +413,15 @@ impl Ground {
     /// Tells whether a part of an assembly may reach a rank (a state as a number) before a pair of the assembly is
     /// created.
     ///
-    /// The assembly has the modifier `pre`: it may reach the rank only after the creation of the pair. `whole` contains
-    /// the parts of the assembly. The assembly reaches the rank with the last of its parts. So `part` may reach the
-    /// rank early in two cases:
+    /// The relationship has the modifier `pre`: the assembly as a whole may reach the rank only after the creation of
+    /// the pair. The assembly reaches the rank when the last of its parts reaches the rank. `whole` contains these
+    /// parts.
     ///
-    /// - Another part is still below the rank.
-    /// - Another part had the rank before the process began. This part may have no step that could wait for the pair.
-    ///   The planner delays at least one part only if each part has a step to the rank.
+    /// So `part` may reach the rank before the creation in two cases:
+    ///
+    /// - Another part is still below the rank. Then the assembly is below the rank, too.
+    /// - Another part had the rank before the process began, so it may have no step to the rank. If a part has no such
+    ///   step, the planner need not delay the other parts.
     fn may_arrive_early(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
         let before = |name: &ElementName| self.before.get(name).and_then(|state| state.rank());
         whole

@@ -82,13 +82,16 @@ impl Tie {
 
 /// The specification of one version of a random assembly.
 ///
-/// The function [`versions`] generates two versions of the same assembly. An entry of a list belongs to the entry at
-/// the same position in the other version.
+/// The function [`versions`] generates two versions of the same assembly. In both versions, the entries at the same
+/// position of a list describe the same component or relationship. The two entries may differ, and one of them may be
+/// `None`.
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
-    /// The components of the assembly. `None` means that only the other version has a component at this position.
+    /// The components of the assembly. `None` means that this version lacks the component at this position, and that
+    /// the other version has the component.
     pub components: Vec<Option<Component>>,
-    /// The relationships of the assembly. `None` means that only the other version has a relationship at this position.
+    /// The relationships of the assembly. `None` means that this version lacks the relationship at this position, and
+    /// that the other version has the relationship.
     pub ties: Vec<Option<Tie>>,
 }
 

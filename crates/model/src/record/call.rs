@@ -50,9 +50,9 @@ pub struct CallRecord {
     pub effect: Effect,
     /// The number of the current attempt, from 1.
     pub attempt: u32,
-    /// The host and the folder of the windlass program that makes the current attempt, as text. None for the first
-    /// attempt: the process made it where the process began (see
-    /// [`ProcessRecord::from`](crate::record::ProcessRecord::from)).
+    /// The host and the folder of the windlass program that makes the current attempt, as text. None if the current
+    /// attempt is the first one: then [`ProcessRecord::from`](crate::record::ProcessRecord::from) contains the host and
+    /// the folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// The change to the element or to the pair if the call succeeds.

@@ -64,7 +64,7 @@ pub struct PairRecord {
 }
 
 impl PairRecord {
-    /// Creates the record of a pair before the first operation of the pair is called.
+    /// Creates the record of a pair that does not exist: no operation has been called to create the pair.
     pub fn new(key: PairKey, since: Timestamp) -> Self {
         let (begun, in_doubt) = (Vec::new(), false);
         Self { key, created: false, progress: 0, begun, in_doubt, cease: None, since, given: None }

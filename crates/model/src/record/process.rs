@@ -262,7 +262,7 @@ impl ProcessRecord {
     }
 }
 
-/// Whether an `Up` launches or reconfigures an application.
+/// Whether an [`Intent::Up`] launches an application, or reconfigures a launched application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApplicationIntent {
@@ -371,7 +371,8 @@ impl StepRecord {
     }
 }
 
-/// The state of a step. A step that is `Done` stays `Done`: a retry executes the work in a new process, as a new step.
+/// The state of a step. If a step is `Done`, its state never changes again. A later process may repeat the work of the
+/// step, but in a step of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]

@@ -48,9 +48,12 @@ struct Renamer<'r, S> {
     place: Place<'r>,
 }
 
-/// Returns the text of a name after the renaming. `of` is the name of the type of `value`, such as `ElementName`. The
-/// name of another assembly, or of its element, stays the same. The result is `None` if `value` is not a name, or if
-/// `value` is the name of a secret of another assembly.
+/// Returns the text of the name `value` after the renaming. `of` is the name of the type of `value`, such as
+/// `ElementName`.
+///
+/// The renaming concerns only the names of one assembly, its elements and its secrets. For any other name of an
+/// assembly or element, the result is the unchanged text. For any other name of a secret, and for a value that is not a
+/// name, the result is `None`. The caller then serializes `value` itself.
 fn other_name<T: Serialize + ?Sized>(renaming: &Renaming, of: &str, value: &T) -> Option<String> {
     let is_name = matches!(of, "AssemblyName" | "ElementName" | "SecretRef");
     let text = is_name.then(|| serde_json::to_value(value).ok())??;

@@ -237,7 +237,9 @@ fn chains(
     chains
 }
 
-/// Sets the first vertical position of each item. `order` contains for each column its items from top to bottom.
+/// Sets the vertical position of each item to an initial value: the items of a column lie directly below each other.
+/// The functions [`sort`] and [`level`] improve the positions later. `order` contains for each column its items from
+/// top to bottom.
 fn stack(items: &mut [Item], order: &[Vec<usize>]) {
     for column in order {
         stack_column(items, column);

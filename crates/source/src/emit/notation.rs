@@ -16,9 +16,11 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// Tells whether every reader reads the key `name` as text if the key has no quotes. The result is true for a word such
-/// as `image` or `max-size`. The result is false for a keyword of YAML 1.1 or 1.2, such as `yes`, and for all other
-/// texts.
+/// Tells whether the key `name` can be written without quotes, because every reader of YAML reads it as text. Examples
+/// are `image` and `max-size`.
+///
+/// The result is true if `name` begins with an ASCII letter or `_`, contains only ASCII letters, digits and the
+/// characters `_-./`, and is no keyword of YAML 1.1 or 1.2, such as `yes`.
 pub(super) fn is_safe(name: &str) -> bool {
     const KEYWORDS: [&str; 9] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
     let mut bytes = name.bytes();
@@ -31,8 +33,8 @@ pub(super) fn is_safe(name: &str) -> bool {
 /// these cases:
 ///
 /// - Every reader reads the unquoted text as the same text. Example: `resource::web::1.0`.
-/// - The text is `true`, `false` or a whole number such as `12`. All readers then read this text, or the boolean or
-///   number with the same spelling.
+/// - The text is `true`, `false` or a whole number such as `12`. A reader reads it either as this text, or as the
+///   boolean or number with this spelling.
 ///
 /// The result is false for ambiguous texts, such as `1.10`, `2020-01-01`, `yes` and `010`.
 pub(super) fn is_plain(text: &str) -> bool {

@@ -55,8 +55,8 @@ pub(crate) struct Groups {
     /// Idle groups with limits, each with its limits and its placement.
     idle_limits: RefCell<Vec<(Bounds, Placement, Group)>>,
     next: Cell<u64>,
-    /// `true` after a child could not run in a group without limits. From then on, the supervisor creates no such
-    /// groups.
+    /// Whether the supervisor no longer creates control groups without limits. The flag is set after a child process
+    /// could not be started in such a group, or was killed there by the kernel.
     gave_up: Cell<bool>,
     /// Whether a test child survived in a group; unset before the test.
     tried: OnceCell<bool>,
@@ -205,16 +205,18 @@ impl Groups {
         idle.push((bounds(limits), placement, group));
     }
 
-    /// Removes a group without limits, because the kernel could not start a child in the group. Also removes the idle
-    /// groups without limits, and prevents the creation of further ones.
+    /// Removes the control group `group`, in which a child process could not be started or was killed by the kernel.
+    /// The group has no limits. Also removes all idle groups without limits. From then on, the supervisor creates no
+    /// group without limits.
     pub(crate) fn give_up(&self, group: Group) {
         self.gave_up.set(true);
         group.remove();
         self.idle.take().into_iter().for_each(Group::remove);
     }
 
-    /// Kills the processes of all groups, and removes the groups. If a group can't be removed, the file `note` remains,
-    /// so that a later process removes the group.
+    /// Kills the processes of all groups, and removes the groups. Then removes the file at the path `note`, which lists
+    /// the groups. If a group can't be removed, the file stays. A later program that opens the jobs folder then reads
+    /// the file, and removes the listed groups.
     pub(crate) fn close(&self) {
         let made = std::mem::take(&mut *self.made.borrow_mut());
         // Each folder is ended, even if an earlier folder could not be ended.

@@ -33,8 +33,11 @@ use crate::{
     },
 };
 
-/// Name of a symbolic link in the folder of each prewarmed sandbox. The link's target is this folder, whose path marks
-/// the processes of the sandbox. When a job gets the sandbox, the link moves into the job's folder.
+/// Name of a symbolic link in the folder in which a prewarmed sandbox is created. The link's target is this folder.
+///
+/// The environment variable `WINDLASS_JOB` of each process in the sandbox contains the path of this folder. When a job
+/// gets the sandbox, the link moves into the job's folder. From the link's target, windlass then knows which processes
+/// belong to the job.
 const LINK: &str = "room";
 
 /// Maximum number of prewarmed sandboxes with the same [`SandboxPlan`], including sandboxes that are being

@@ -389,7 +389,7 @@ fn given_anew<'a>(
     if read.is_empty() { HashMap::new() } else { nodes.iter().enumerate().filter_map(given).collect() }
 }
 
-/// Returns the phase of a step that creates the pairs of one target.
+/// Returns the [phase](Phase) (the section of the plan) of the step that creates the pairs of one target.
 ///
 /// `sources` contains the sources of these pairs.
 fn create_phase<'n, 'a: 'n>(

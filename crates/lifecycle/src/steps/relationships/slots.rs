@@ -12,18 +12,19 @@ use windlass_plan::Draft;
 
 use super::relation::Node;
 
-/// The turn (the number of the batch) in which a pair is removed, created, or both; `None` if the pair has no turn.
+/// The turn (the number of the batch) in which the plan removes, creates or re-creates a pair; `None` if the pair has
+/// no turn.
 ///
-/// The turn is 0 if the pair is removed or created outside of batches. A pair has no turn in these cases:
+/// The turn is 0 if the plan creates or re-creates the pair outside of batches. In a plan without batches, all pairs
+/// have turn 0.
+///
+/// A pair without a turn is removed before its source or target leaves its state, and created after both nodes have
+/// reached their states. A pair has no turn in these cases:
 ///
 /// - One of its nodes is *tied* to several batches. For example, the node is an assembly with parts in two batches.
 /// - Both nodes go down, but not in the same turn, and the relationship is suspended.
-/// - The plan removes the pair for good, and no batch replaces a node of the pair.
-/// - The plan removes the pair for good. A batch replaces one of its nodes, and the other node goes down, but not in
-///   this batch.
-///
-/// A pair without a turn is removed before its source or target leaves its state, and created after both nodes have
-/// reached their states.
+/// - The plan removes the pair for good. There is one exception: a batch replaces one node of the pair, and the other
+///   node stays, or goes down in the same batch. Then the pair has the turn of this batch.
 pub(super) type Slot = Option<u32>;
 
 /// The [`Slot`] of a pair whose source and target change outside of batches.
@@ -78,10 +79,10 @@ pub(super) fn in_slot<T>(items: &[(Slot, T)], slot: Slot) -> &[(Slot, T)] {
     &items[start..start + count]
 }
 
-/// Tells whether a node changes in the turn `slot`. All changes outside of batches have the turn 0.
+/// Tells whether a node changes in the turn `slot`. A node that changes outside of batches has turn 0.
 ///
-/// If `slot` is `None`, the result is always `true`. Pairs with this slot are removed before their nodes change, and
-/// are created after their nodes have changed. So the turn of the node does not matter.
+/// If `slot` is `None`, the result is always `true`. A pair without a turn is removed before its nodes change, and is
+/// created after its nodes have changed, in whatever turns they change.
 pub(super) fn moves_in(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| turn == node.path.rolls.turn)
 }
@@ -139,7 +140,8 @@ pub(super) fn slot_of_new(source: &Node<'_>, target: &Node<'_>) -> Slot {
 
 /// The pairs of one target, sorted by [`Slot`].
 pub(super) struct BySlot {
-    /// The creations of the pairs. A pair that is created in two batches has two entries.
+    /// One entry for each creation or re-creation of a pair. A pair that the plan re-creates twice has two entries, one
+    /// for each of the two turns.
     turns: Vec<Turn>,
     /// The sources of the pairs, in the order of `turns`, as positions in the caller's list of sources.
     sources: Vec<usize>,

@@ -14,13 +14,14 @@ use super::slots::{InSlot, Slot, is_done, moves_in};
 use crate::constraints::{Arrival, Constraints, Priority};
 use crate::rank;
 
-/// Delays the step `step`, which removes pairs, while a node still needs these pairs.
+/// Delays the step `step`, which removes pairs in the batch `slot`, while a node still needs these pairs.
 ///
-/// An earlier batch has created the pairs. A source or target with the modifier `pre` reaches its required state only
-/// after this creation, and needs the pairs until then. So `step` waits until this node has reached its state.
+/// The plan re-creates these pairs twice: an earlier step has created them, and they are created again after `step`.
+/// The earlier step has created them for the node that changes first. If this node has the modifier `pre`, the pair
+/// must exist when the node reaches its required state. So `step` waits until the node has reached the state.
 ///
-/// The function ignores each node that changes in `slot`, the batch of `step`. `again` contains the sources of the
-/// pairs, as positions in `making.sources`.
+/// The function ignores each node that changes in the batch `slot`. `again` contains the sources of the pairs, as
+/// positions in `making.sources`.
 pub(super) fn after_held_ends<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -81,11 +82,11 @@ pub(super) fn after_sources<'a>(
     }
 }
 
-/// Makes the step `step`, which creates a relationship, wait for outputs that its source or target `end` reads.
+/// Makes the step `step`, which creates pairs of the node `end`, wait for outputs that `end` reads.
 ///
-/// The function is called if `end` changes in a later batch than the batch of `step`. At the time of `step`, the node
-/// still has its old values. But an operation that `step` calls on the node gets the desired values of the node. These
-/// values contain the outputs, so the outputs must be published before `step`.
+/// The caller has checked that `end` changes in a later batch than the batch of `step`. So at the time of `step`, `end`
+/// still has its old values. But if `step` calls an operation of `end`, the operation gets the new values of `end`. The
+/// new values may contain outputs of other parts, so these parts must publish the outputs before `step`.
 pub(super) fn after_producers(
     constraints: &mut Constraints<'_>,
     new: &Relationship,
