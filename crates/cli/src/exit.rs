@@ -2,9 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Exit code 0, for success.
 pub(crate) const DONE: ExitCode = ExitCode::SUCCESS;
-/// Exit code 1, for a failure.
 pub(crate) const FAILED: ExitCode = ExitCode::FAILURE;
 
 /// Returns exit code 2, for wrong input: nothing was changed.

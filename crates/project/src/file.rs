@@ -50,8 +50,8 @@ pub(crate) struct ProjectFile {
     pub(crate) packages: Vec<PackageOf>,
     /// The rule for the removal of old processes, and of old versions of assemblies.
     pub(crate) retention: Retention,
-    /// Maximum number of copied elements in an assembly; `None` if the file sets no maximum. Copied elements are the
-    /// nodes of a group after the first node, and the parts of an assembly that is nested again.
+    /// Maximum number of copied elements in an assembly; `None` if the file sets no maximum. For example, each node of
+    /// a group except the first is a copied element.
     pub(crate) nodes: Option<usize>,
     /// The drivers, with their settings.
     pub(crate) drivers: Registry,

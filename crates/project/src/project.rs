@@ -159,8 +159,8 @@ impl Project {
         &self.existing
     }
 
-    /// Returns the maximum number of copied elements in an assembly; `None` if `windlass.yaml` sets no maximum. Copied
-    /// elements are the nodes of a group after the first node, and the parts of an assembly that is nested again.
+    /// Returns the maximum number of copied elements in an assembly; `None` if `windlass.yaml` sets no maximum. For
+    /// example, each node of a group except the first is a copied element.
     pub fn nodes(&self) -> Option<usize> {
         self.nodes
     }

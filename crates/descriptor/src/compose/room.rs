@@ -1,7 +1,7 @@
 //! The limits on the size of a composition.
 //!
-//! Without these limits, a file of a few lines could create any number of elements. A *copied element* is a
-//! node of a group after the first node, or a part of an assembly that is nested again.
+//! Without these limits, a file of a few lines could create any number of elements. For the term *copied element*, see
+//! [`MAX_NODES`](super::MAX_NODES).
 
 use std::collections::HashSet;
 
@@ -24,8 +24,7 @@ pub(super) struct Excess {
 
 /// The sizes of a composition that have limits: the number of copied elements, and the total size of copied properties.
 pub(super) struct Room {
-    /// Maximum number of copied elements: nodes of a group after the first node, and parts of an assembly that is
-    /// nested again.
+    /// Maximum number of copied elements; see [`MAX_NODES`](super::MAX_NODES).
     nodes: usize,
     /// Whether the composition has refused an element because of a limit. Then the composition creates no further
     /// components and nodes.
