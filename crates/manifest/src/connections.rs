@@ -10,8 +10,8 @@ use crate::name::ComponentPath;
 use crate::report::Report;
 use crate::visible::{LeafPin, MAX_PINS, Visible, component, unknown_pin};
 
-/// Two pins that a binding joins. The pin `to` consumes the signal that the pin `from` publishes. Or the pin `to` sends
-/// the command that the pin `from` receives.
+/// Two pins that a binding joins. The pin `from` offers a signal or a command, and the pin `to` uses it. So `from`
+/// publishes the signal that `to` consumes, or `from` receives the command that `to` sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {
     /// The pin that publishes the signal or receives the command (`publish-signal` or `receive-command`).

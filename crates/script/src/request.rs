@@ -56,7 +56,7 @@ pub enum LaunchKey {
     Launch,
     /// The former key, `launch-instances`, which old scripts read.
     LaunchInstances,
-    /// Both keys, with the same instances.
+    /// Both `launch` and `launch-instances`, with the same instances.
     Both,
 }
 

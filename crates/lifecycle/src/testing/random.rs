@@ -86,9 +86,11 @@ impl Tie {
 /// the same position in the other version.
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
-    /// The components of the assembly. `None` means that only the other version has a component at this position.
+    /// The components of the assembly. `None` means that this version has no component at this position, but the other
+    /// version has one.
     pub components: Vec<Option<Component>>,
-    /// The relationships of the assembly. `None` means that only the other version has a relationship at this position.
+    /// The relationships of the assembly. `None` means that this version has no relationship at this position, but the
+    /// other version has one.
     pub ties: Vec<Option<Tie>>,
 }
 
@@ -190,11 +192,11 @@ fn element(at: &str, kind: ElementKind, parent: Option<&str>) -> Element {
 }
 
 impl Component {
-    /// Returns the full name of the component, for example `t__s2` for a cluster at position 2 of the assembly `t`.
+    /// Returns the full name of the component. For example, `t__s2` is a cluster at position 2 of the assembly `t`.
     ///
-    /// The letter depends on the shape. So a resource that becomes a cluster or an assembly gets another name. If the
-    /// resource kept its name, an interrupted upgrade could confuse the planner; see "Limits" in
-    /// `docs/design/lifecycle.md`.
+    /// The letter before the position, here `s`, depends on the [`shape`](Self::shape). So a resource that becomes a
+    /// cluster or an assembly gets another name. If the resource kept its name, an interrupted upgrade could confuse
+    /// the planner; see "Limits" in `docs/design/lifecycle.md`.
     fn name(&self, root: &str, at: usize) -> String {
         match self.shape {
             3 => format!("{root}__s{at}"),
