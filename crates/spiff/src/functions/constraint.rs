@@ -31,7 +31,7 @@ enum Open {
     Minor,
     /// Only the patch number is open, as in `1.2` or `1.2.x`.
     Patch,
-    /// No number is open, as in `1.2.3`.
+    /// Each number has a fixed value, as in `1.2.3`.
     Nothing,
 }
 
