@@ -6,8 +6,8 @@
 //! repeats the call. A job that has already ended returns its recorded outcome instead of running again.
 //!
 //! A driver declares the [`Effect`] of each action, and whether the driver can [observe](Driver::observe) the result. A
-//! job is *lost* if the job may have run, and the engine can't determine the outcome. The effect of the action determines
-//! how the engine continues after a lost job:
+//! job is *lost* if the job may have run, and the engine can't determine the outcome. The effect of the action
+//! determines how the engine continues after a lost job:
 //!
 //! | effect | meaning | after a lost job |
 //! |---|---|---|

@@ -148,7 +148,7 @@ fn keep(work: &mut Work, key: &Arc<str>, child: Node) {
 }
 
 /// Evaluates `child`, the value of the merge key in the map `whole`. Returns the effect of the merge key on the map.
-/// Stores the inserted fields in `work`. The merge key may name another path in the stubs. An example is `other.path` in
+/// Stores the inserted fields in `work`. The merge key may name another path in the stubs, such as `other.path` in
 /// `<<: (( merge other.path ))`. The function then also sets this path in `env`.
 fn base(
     work: &mut Work,
