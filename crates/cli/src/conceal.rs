@@ -92,7 +92,7 @@ impl Concealed {
     }
 }
 
-/// A cache of concealed parts. It contains each source to which a diagnostic has referred so far.
+/// A cache with the [`Concealed`] parts of each source to which a diagnostic has referred so far.
 #[derive(Default)]
 pub(crate) struct Seen(Vec<(Arc<Source>, Rc<Concealed>)>);
 

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-/// Exit code 0, for success.
 pub(crate) const DONE: ExitCode = ExitCode::SUCCESS;
 /// Exit code 1, for a failure. In contrast to exit code 2, something may have changed.
 pub(crate) const FAILED: ExitCode = ExitCode::FAILURE;

@@ -53,7 +53,7 @@ impl Part {
 /// The rule that selects the days: the fields for days of the month and of the week together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Days {
-    /// Each day. One of the two fields is `*`, and the other field is `?`.
+    /// Each day. The two fields for days are `*` and `?`, in any order.
     Every,
     /// Days of the month, such as `1,15`.
     OfMonth(Vec<Part>),

@@ -69,8 +69,8 @@ fn names_itself(root: &Mapping) -> bool {
     name.contains("::") || ["assembly:", "resource:"].iter().any(|kind| name.starts_with(kind))
 }
 
-/// Tells whether a key shows that a document is a descriptor. Such a key is a top-level key of descriptors that
-/// [`COMMON`] does not contain, for example `composition`. A misspelling of such a key also counts.
+/// Tells whether `key` is a key by which a descriptor can be recognised, such as `composition` at the top level. The
+/// result is `false` for the keys in [`COMMON`], which many other documents also have. A misspelt key also counts.
 fn is_own(key: &str) -> bool {
     let own = || {
         let known = keys::ASSEMBLY.names.iter().chain(keys::RESOURCE.names);

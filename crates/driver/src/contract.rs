@@ -84,8 +84,8 @@ pub trait Driver: Send + Sync {
     /// Returns the characteristics of an action; `None` if the action needs no call.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature>;
 
-    /// Returns the maximum time from the start of a command's call to a health check that reports results of this
-    /// command. `None` means that only the call itself can report results.
+    /// Returns the length of the period in which a health check may report results of a command. The period begins with
+    /// the command. `None` means that only the call itself can report results.
     fn late_results(&self, _package: &Package, _command: &CommandName) -> Option<Duration> {
         None
     }

@@ -1,13 +1,13 @@
 //! The interface between the engine and the drivers that create and change instances.
 //!
 //! A [`Driver`] turns a [`Call`] into a [`Report`]. The call requests an action on an instance, with
-//! properties and a location. The report contains updates of the instance, and tells whether it has settled.
+//! properties and a location. The report contains updates of the instance, and tells whether the instance has settled.
 //! A driver runs jobs through its [`Context`], and the engine journals the jobs. After a crash the engine
 //! repeats the call. A job that has already ended returns its recorded outcome instead of running again.
 //!
 //! A driver declares the [`Effect`] of each action, and whether the driver can [observe](Driver::observe) the result. A
-//! job is *lost* if the job may have run, and the engine can't determine the outcome. The declaration then tells the
-//! engine how to continue:
+//! job is *lost* if the job may have run, and the engine can't determine the outcome. The effect of the action
+//! determines how the engine continues after a lost job:
 //!
 //! | effect | meaning | after a lost job |
 //! |---|---|---|

@@ -136,8 +136,9 @@ pub trait Dispatcher<M: Machine>: Send {
     /// comes first. The drop must not lose a message.
     fn incoming(&mut self) -> impl Future<Output = Incoming<M::Event>> + Send;
 
-    /// Waits until the dispatcher can take the commands of one more input. For example, the dispatcher waits until the
-    /// store has room for one more batch of records. The default implementation does not wait.
+    /// Waits until the dispatcher can take the commands that the machine returns for the next input. For example, the
+    /// dispatcher waits until the store has room for one more batch of records. The default implementation does not
+    /// wait.
     ///
     /// The host calls this function before each input of a run, except the first.
     fn ready(&self) -> impl Future<Output = ()> + Send {

@@ -53,7 +53,7 @@ pub(crate) struct RemoteCall {
     /// The number of the last recorded attempt, which was made elsewhere. This windlass program makes all later
     /// attempts of the call, and can find their jobs.
     pub(crate) attempt: u32,
-    /// The host and the folder where this attempt was made, as text for messages.
+    /// The host and the folder of the last recorded attempt, as text for messages.
     pub(crate) from: String,
 }
 

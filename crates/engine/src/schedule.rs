@@ -73,8 +73,8 @@ impl Timing {
     /// Returns the first fire time after `now`; `None` if a cron expression has no further fire time.
     ///
     /// `planned` and `delay` have an effect only on a periodic duty. `planned` is the previous fire time of the duty.
-    /// `delay` is a number of milliseconds, which is added to the fire time. The caller passes a delay only for the
-    /// second fire time, because the later fire times are computed from the second one.
+    /// The function adds `delay`, in milliseconds, to the fire time. The caller passes a delay once, for the second
+    /// fire time. The later fire times keep this delay, because each fire time is computed from the previous one.
     fn next(&self, planned: Timestamp, now: Timestamp, delay: i64) -> Option<Timestamp> {
         match self {
             Self::Every { period, .. } => {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-/// Maximum number of process names in one outcome.
+/// Maximum number of process names in one outcome. The named processes are those that a job has left running.
 pub(crate) const LEFT_BEHIND: usize = 8;
 
 /// Maximum length of a process name in an outcome, in bytes. The kernel keeps 15 bytes of a process name. Each of these

@@ -33,8 +33,9 @@ pub struct Metric {
     /// The quantity that the metric measures.
     pub kind: MetricKind,
     /// The number of seconds between two published values of the metric: the key `publication-period` of the
-    /// descriptor. If a resource does not declare this key, the period is [`DEFAULT_PERIOD`]. Always none for a metric
-    /// that an assembly promotes: there, the period of the published metric applies.
+    /// descriptor. If a resource does not declare this key, the field is none, and the period is [`DEFAULT_PERIOD`]. An
+    /// assembly may publish a metric of a component as its own. The field is then none, because the period of the
+    /// component's metric applies.
     pub period: Option<Template>,
     /// The element that publishes the metric, and the name of the metric on this element. A resource publishes its
     /// metrics itself. If an assembly promotes a metric, the publisher is a resource or a group inside the assembly.

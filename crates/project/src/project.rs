@@ -301,7 +301,7 @@ impl PlacementError {
     }
 }
 
-/// Returns the folder `package.path`, relative to `root`.
+/// Returns the folder of a package: `root` joined with `package.path`.
 ///
 /// # Errors
 /// Returns an error if the folder does not exist, or contains no descriptor with the name `package.descriptor`.

@@ -30,10 +30,10 @@ use crate::role::Role;
 ///
 /// The table has two exceptions:
 ///
-/// - If the health check reports no status, the last recorded status counts. If that status is converging, the
-///   observation is converging. Otherwise, the observation is "can't tell".
-/// - While a destroyed application still exists, the observation for destroy is converging. The table applies only if
-///   `failed` is true, or if the health check set all three flags to false.
+/// - For destroy of an application, the table applies only if `failed` is true, or if the health check set all three
+///   flags to false. Otherwise, the observation is converging, because the application still exists.
+/// - For any other action, the health check may report no status. The observation is then converging if the last
+///   recorded status is converging. Otherwise, the observation is "can't tell".
 pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> Observation {
     // An application is destroyed only when a script reports that the instance no longer exists or has failed.
     let is_awaited = matches!(role, Some(Role::Destroy)) && call.package.pins().is_some();

@@ -56,7 +56,7 @@ pub enum LaunchKey {
     Launch,
     /// The key `launch-instances`, the former name of the key `launch`. Old scripts read only the former name.
     LaunchInstances,
-    /// Both keys, with the same instances.
+    /// Both `launch` and `launch-instances`, with the same instances.
     Both,
 }
 

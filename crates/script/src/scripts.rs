@@ -80,8 +80,8 @@ pub(crate) fn candidates<'p>(package: &'p Package, action: &Action, role: &Role)
     if own.is_empty() && may_be_role { named(package, role.names()) } else { own }
 }
 
-/// Returns the health check script, even if the resource does not declare Integrity. Returns `None` if the package has
-/// no health check script, or several of them.
+/// Returns the health check script of a package; `None` if the package has no health check script, or several of them.
+/// For a resource, the script is returned even if its descriptor does not declare the transition Integrity.
 pub(crate) fn health_check(package: &Package) -> Option<ScriptFile<'_>> {
     only(&candidates(package, &Action::Transition(Transition::Integrity), &Role::HealthCheck))
 }

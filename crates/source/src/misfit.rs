@@ -12,7 +12,7 @@ pub(crate) struct Misfit {
     pub(crate) unknown: Option<Unknown>,
 }
 
-/// An unknown key or value of a document. The Rust type accepts only the names `known`.
+/// An unknown key or value of a document. `known` contains the names that are permitted at its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unknown {
     pub(crate) name: String,

@@ -31,7 +31,7 @@ pub struct Source {
     is_hidden: bool,
 }
 
-/// Number of bytes in one block of [`Source::characters`]. This list contains the number of characters before each
+/// Number of bytes in one block of the text. [`Source::characters`] contains the number of characters before each
 /// block. So the source finds the column of an offset in a long line without reading the whole line.
 const BLOCK: usize = 256;
 

@@ -160,15 +160,15 @@ pub(crate) struct RetryArgs {
     #[arg(long, value_name = "PART|CALL", requires = "assume")]
     pub(crate) of: Vec<String>,
 
-    /// State the id that the launch script has given to the instance, if the output of the script is lost
+    /// Give the id of the instance that a launch script has created, if windlass lost the output of the script
     #[arg(long, value_name = "ID", requires = "assume")]
     pub(crate) natural: Option<String>,
 
-    /// State the value of an output that the call published; =@FILE reads the value from a file, =- from standard input
+    /// Give the value of an output of the component; =@FILE reads the value from a file, =- from standard input
     #[arg(long, value_name = "KEY=VALUE", requires = "assume")]
     pub(crate) published: Vec<String>,
 
-    /// Read published outputs from a YAML file; --published takes precedence
+    /// Read outputs of the component from a YAML file; --published takes precedence
     #[arg(long, value_name = "FILE", requires = "assume")]
     pub(crate) published_from: Vec<PathBuf>,
 

@@ -19,7 +19,8 @@ use super::{STATE, disk, environment, open, wait_for};
 use crate::exit;
 use crate::output::say;
 
-/// Maximum time for finding the candidates. The limit matters if a remote database is unreachable.
+/// Maximum time for finding the names that complete a word in the shell. The limit matters if a remote database is
+/// unreachable.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Prints candidates. Returns exit code 0 if no other candidates are possible, and 1 if the shell should also

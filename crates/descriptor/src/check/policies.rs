@@ -278,7 +278,7 @@ fn settings(policy: &PolicyDecl, said: &mut Said<'_>) {
     }
 }
 
-/// The settings of a policy whose values are known. Each entry contains the name of a setting and its value.
+/// Settings of a policy, each with its name and its value. Settings whose values are not known yet are left out.
 pub(crate) struct Thresholds {
     settings: Vec<(&'static str, String)>,
 }

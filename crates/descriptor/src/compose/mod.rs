@@ -67,8 +67,8 @@ pub struct Composed {
     pub topology: Option<Topology>,
     /// The texts of the secrets. The topology contains only the keys of this map, in place of the texts.
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// Names of the resource descriptors whose packages the topology needs. These are the descriptors of all resources,
-    /// and of references to resources with operations.
+    /// Names of the resource descriptors whose packages the topology needs. These are the descriptors of all resources.
+    /// The descriptor of a referenced instance is included only if it declares operations.
     pub resources: BTreeSet<DescriptorName>,
     /// The references of the assembly and of its nested assemblies, in the order of declaration, with their
     /// results. References without a fitting instance are included.

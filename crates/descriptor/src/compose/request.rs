@@ -15,8 +15,11 @@ use crate::document::ReferenceType;
 /// Maximum number of elements of an assembly.
 pub const MAX_ELEMENTS: usize = 200_000;
 
-/// Default maximum number of copied elements: nodes of a group after the first node, and parts of an assembly
-/// that is nested again. Without this limit, a file of three lines could create any number of elements.
+/// Default maximum number of copied elements. Without this limit, a file of three lines could create any number of
+/// elements.
+///
+/// In a group, each node except the first is a copy. If several components nest the same assembly, each nested assembly
+/// except the first is a copy. A copy and all parts inside it are copied elements.
 pub const MAX_NODES: usize = 10_000;
 
 /// An existing instance to which references may resolve.
@@ -131,8 +134,8 @@ pub struct Request<'a> {
     pub bound: &'a BTreeMap<ElementName, Referent>,
     /// State of the search in which drivers look for instances that fit the references.
     pub search: Search<'a>,
-    /// Maximum number of copied elements: nodes of a group after the first node, and parts of an assembly that is
-    /// nested again. The default is [`MAX_NODES`]. The limit [`MAX_ELEMENTS`] holds for all elements together.
+    /// Maximum number of copied elements, for example the second and each later node of a group; see [`MAX_NODES`], the
+    /// default. The limit [`MAX_ELEMENTS`] holds for all elements together.
     pub nodes: usize,
 }
 

@@ -1,10 +1,7 @@
 //! The limits on the size of a composition.
 //!
-//! Without these limits, a file of a few lines could create any number of elements. An element is *copied* in two
-//! cases:
-//!
-//! - The element is a node of a group after the first node, or is inside such a node.
-//! - The element is inside a nested assembly, and an earlier nested assembly has the same descriptor.
+//! Without these limits, a file of a few lines could create any number of elements. For the term *copied element*, see
+//! [`MAX_NODES`](super::MAX_NODES).
 
 use std::collections::HashSet;
 
@@ -28,8 +25,7 @@ pub(super) struct Excess {
 /// Counts the copied elements of a composition and the bytes of copied properties, and checks both numbers against
 /// their limits. The [module](self) explains copied elements.
 pub(super) struct Room {
-    /// Maximum number of copied elements. Examples of copied elements are the second node of a group, and a part of the
-    /// second of two nested assemblies with the same descriptor.
+    /// Maximum number of copied elements; see [`MAX_NODES`](super::MAX_NODES).
     nodes: usize,
     /// Whether the composition has refused an element because of a limit. Then the composition creates no further
     /// components and nodes.

@@ -104,9 +104,9 @@ impl Whole<'_> {
         });
     }
 
-    /// Returns the length in bytes of a literal, of a secret, or of a field such as `${instance.id}`. For such a field,
-    /// the result is the length of the element's name. Callers do not pass parts that read a property of the topology.
-    /// For all other parts, the result is 0, because only a driver knows their values.
+    /// Returns the length in bytes of the text that `part` inserts into a value. The length is exact for a literal or a
+    /// secret. For a field such as `${instance.id}`, the result is an estimate: the length of the element's name. The
+    /// result is 0 for any other part. Callers do not pass parts that read a property of the topology.
     fn length(&self, part: &Part) -> u64 {
         let length = match part {
             Part::Literal(text) => text.len(),

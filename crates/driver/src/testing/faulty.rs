@@ -27,10 +27,11 @@ impl Fault {
     pub const ALL: [Self; 3] = [Self::Panics, Self::NoAnswer, Self::TwoAnswers];
 }
 
-/// A driver of the kind `faulty`, for tests of the engine. The caller chooses a [`Fault`], and the methods that have
-/// the fault: only `perform`, or `observe` and `discover`.
+/// A driver of the kind `faulty`, for tests of the engine. A driver that [`performing`](Self::performing) creates has a
+/// [`Fault`] in `perform`. A driver that [`looking`](Self::looking) creates has a fault in `observe` and in `discover`.
 ///
-/// The driver runs one job for each performed call. All actions have the effect `once`, and are observable.
+/// The driver runs one job for each performed call. All actions are observable, and have the effect [`Effect::Once`]: a
+/// second execution may do harm.
 #[derive(Debug, Clone, Copy)]
 pub struct Faulty {
     performing: Option<Fault>,

@@ -130,8 +130,8 @@ fn is_recorded_gone(record: &ElementRecord) -> bool {
     is_gone && matches!(record.state, State::Installed | State::Inactive | State::Broken)
 }
 
-/// Describes the difference between an element and its record, for a message. `sight` contains [`Observation::Absent`]
-/// or [`Observation::Differs`].
+/// Describes the difference between an element and its record, for a message. The caller passes only the two
+/// observations [`Observation::Absent`] and [`Observation::Differs`].
 fn in_words(sight: &Result<Observation, Failure>) -> String {
     match sight {
         Ok(Observation::Differs(how)) => how.clone(),

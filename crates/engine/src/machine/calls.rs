@@ -122,8 +122,8 @@ impl ProcessMachine {
             && matches!(action, Some(Action::Transition(Transition::Uninstall | Transition::Delete)))
     }
 
-    /// Tells whether a call is a command of an application. Such a command may destroy the application: the call
-    /// succeeds even if the instance no longer exists afterwards.
+    /// Tells whether a call has succeeded although its instance no longer exists. This is the case for each command of
+    /// an application, because a command may destroy the application.
     ///
     /// If the result is `true`, the function also changes `then` in the record of the call: the element becomes Absent
     /// when the call succeeds.
@@ -143,8 +143,9 @@ impl ProcessMachine {
             || self.creates_pair(record)
     }
 
-    /// Tells whether a call is one of the operations that create a pair. A removal of a pair has the change
-    /// `PairProgress`, too. So the function also requires that the pair is not created yet.
+    /// Tells whether a call is one of the operations that create a pair, which is a relationship between two nodes. The
+    /// change `PairProgress` alone does not show this, because operations that remove a pair have this change, too. So
+    /// the function also requires that the pair does not exist yet.
     fn creates_pair(&self, record: &CallRecord) -> bool {
         let Some(pair) = &record.pair else { return false };
         let is_created = self.world.pairs.get(pair).is_some_and(|known| known.created);

@@ -353,8 +353,8 @@ impl ProcessMachine {
         });
     }
 
-    /// Records that an operation of a pair has succeeded. `done` counts the operations of the present creation or
-    /// removal that have succeeded, including this operation.
+    /// Records that one more operation of a pair has succeeded. The pair is being created or removed. `done` counts the
+    /// operations that have succeeded so far, including this operation.
     fn go_on_with_pair(&mut self, key: &PairKey, done: u32) {
         let begun = self.begun_with(key, done);
         self.update_pair(key, |record| {

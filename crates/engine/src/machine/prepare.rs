@@ -81,8 +81,8 @@ pub(crate) struct ReadyLook {
     pub(crate) batch: Option<String>,
 }
 
-/// A prepared call that no driver performs, and the driver that the package chooses for this call. For example, the
-/// engine needs such a call to apply the data of an instance that a search has found.
+/// A prepared call that the engine never passes to a driver, and the driver that the package chooses for this call. For
+/// example, a search has found an instance. The engine needs such a call to apply the reported data of the instance.
 pub(crate) type Unasked = (Box<Call>, Arc<dyn Driver>);
 
 /// Prepares calls from the records of an assembly.
@@ -213,7 +213,7 @@ impl Preparer {
             .collect()
     }
 
-    /// Prepares a call that no driver performs (see [`Unasked`]).
+    /// Prepares a call that the engine never passes to a driver; see [`Unasked`].
     pub(crate) fn unasked(
         &mut self,
         world: &World,

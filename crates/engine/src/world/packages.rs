@@ -24,8 +24,8 @@ pub(crate) struct Packages {
     /// The drivers can manage instances of the old package with the new package. So these instances are *kept* when the
     /// new package replaces the old one.
     kept: BTreeSet<(PackageDigest, PackageDigest)>,
-    /// Whether existing elements are stopped and removed with the packages of the desired version. If `false`, elements
-    /// are stopped and removed with the packages that they were created from. For exceptions, see [`of`](Self::of).
+    /// Whether the engine uses the packages of the desired version to stop and remove existing elements. If `false`,
+    /// the engine uses the packages that the elements were created from. For exceptions, see [`of`](Self::of).
     prefers_desired: bool,
 }
 
@@ -42,8 +42,8 @@ impl Packages {
         same.for_each(|known| *known = package.clone());
     }
 
-    /// Lets existing elements be stopped and removed with the packages of the desired version. The package from which
-    /// an element was created is still used in two cases:
+    /// Makes the engine use the packages of the desired version to stop and remove existing elements. In two cases, the
+    /// engine still uses the package that an element was created from:
     ///
     /// - The desired version has no package of the same name.
     /// - The driver can't manage the existing instance with the desired package.

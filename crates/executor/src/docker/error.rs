@@ -63,7 +63,7 @@ pub enum EngineError {
          project needs it, remove it by `docker volume rm {former}`"
     )]
     FormerVolume {
-        /// Name of the volume in jobs, such as `cache`.
+        /// Name by which jobs request the volume, such as `cache`.
         volume: String,
         /// Name of the existing volume on the container engine, such as `windlass-volume-cache`. An earlier version of
         /// windlass has created this volume.

@@ -31,7 +31,6 @@ use crate::image::{
 /// Maximum depth of nested indexes.
 const DEPTH: usize = 4;
 
-/// The problem of an index that lists no image.
 const NO_IMAGE: &str = "it lists no image";
 
 /// Annotation that names the main artifact of an artifact set.

@@ -35,7 +35,6 @@ impl Budget {
         Self { limits, bytes: 0, entries: 0 }
     }
 
-    /// Returns the number of bytes that were counted so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -24,7 +24,7 @@ pub trait Carrier: Send + Sync {
     /// [`StartError::Image`] when the image does not exist. [`StartError::Runtime`] for all other errors.
     async fn start(&self, shape: &Shape) -> Result<WarmContainer, StartError>;
 
-    /// Removes the warm containers that dead processes have left. The pool calls this method before it starts
+    /// Removes the warm containers of windlass programs that no longer run. The pool calls this method before it starts
     /// the first container, and before it reports that a job was never submitted.
     ///
     /// # Errors

@@ -69,7 +69,8 @@ impl Slots {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the warm containers that dead processes have left. After a call has succeeded, later calls do nothing.
+    /// Removes the warm containers of windlass programs that no longer run. After a call has succeeded, later calls do
+    /// nothing.
     pub(crate) async fn reap(&self) -> Result<(), RuntimeError> {
         if !self.state().reaped {
             self.carrier.reap().await?;

@@ -87,7 +87,8 @@ impl StreamBuffer {
         file.write_all_at(bytes, self.length)
     }
 
-    /// Reads up to `length` bytes from `memory` or from `file`. `from` is the position of the first byte to read.
+    /// Reads up to `length` bytes at the position `from` of the stream. Only the stored first bytes of the stream are
+    /// read, not the last bytes in `tail`.
     pub(crate) fn read(&self, from: u64, length: u64) -> io::Result<Vec<u8>> {
         let end = self.length.min(from.saturating_add(length));
         let wanted = usize::try_from(end.saturating_sub(from)).unwrap_or(usize::MAX);

@@ -34,7 +34,7 @@ pub(crate) enum FolderState {
     Gone,
 }
 
-/// Determines the state of a job by two tests: whether the file `job.json` contains the end of the job, and whether the
+/// Determines the state of a job by two tests: whether the file `job.json` records the end of the job, and whether the
 /// supervisor holds its lock on the job's folder.
 pub(crate) fn inspect(folder: &JobFolder) -> io::Result<FolderState> {
     if let Some(ending) = ending(folder)? {

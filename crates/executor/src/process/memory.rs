@@ -4,17 +4,19 @@
 //! /dev/shm/windlass-<user>/<device>-<inode>-<digest of the path of the jobs folder>/<supervisor>-<number>
 //! ```
 //!
-//! `<user>` is a user id, and `<supervisor>` is a process id. `<device>` and `<inode>` are the numbers of the jobs
-//! folder.
+//! `<user>` is a user id, and `<supervisor>` is a process id. `<device>` and `<inode>` are the device number and the
+//! inode number of the jobs folder.
 //!
 //! Each stream in memory is one file. The job's folder contains a symbolic link to this file. So code that reads a
 //! stream opens the same path for a stream in memory and for a stream on disk. A stream moves to the disk if the
 //! stream becomes too long, or if the memory is full. When the supervisor exits, it moves the output of all ended jobs
 //! to the disk, because memory is lost at a reboot. A file without a link belongs to a removed job.
 //!
-//! The name of the folder in memory identifies the jobs folder by two values: its inode, and the digest of its path.
-//! The digest alone is ambiguous: two containers that share `/dev/shm` may each have a jobs folder with the same path.
-//! The inode alone is ambiguous, too: if a jobs folder was removed, a new jobs folder may get the same inode number.
+//! The name of the folder in memory contains the digest and the two numbers. Neither would identify the jobs folder
+//! alone:
+//!
+//! - Two containers that share `/dev/shm` may each have a jobs folder with the same path, and so with the same digest.
+//! - If a jobs folder was removed, a new jobs folder may get the same numbers.
 
 use std::{
     collections::BTreeSet,

@@ -50,8 +50,8 @@ const FEW: i32 = 512;
 /// less time than listing `/proc`. If the kernel has assigned more than [`FEW`] ids since `oldest`, or has started
 /// again with low ids, the function lists all living processes.
 ///
-/// The function stops when it has probed the last assigned id. A process that is created after the stop is missing in
-/// the list. The list then contains an ancestor of this process, because the ancestor existed before the stop.
+/// The function stops when it has probed the last assigned id. The process `oldest` may get a new descendant after the
+/// stop. The list lacks this descendant, but contains the nearest of its ancestors that existed before the stop.
 pub(crate) fn processes_since(oldest: i32) -> io::Result<Vec<Process>> {
     let mut found = Vec::new();
     let mut next = oldest;

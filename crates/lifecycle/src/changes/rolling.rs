@@ -298,11 +298,11 @@ struct Nodes {
     ///
     /// Additional nodes don't count. A limit in percent refers to this number.
     count: usize,
-    /// The parts because of which the nodes in `works` cannot change in batches.
+    /// The re-created parts whose new outputs a node in `works` reads. A node reads them if one of its parts is
+    /// re-installed and reads them. Outputs of parts inside the same node do not count.
     ///
-    /// The plan re-creates these parts, and a re-installed part of such a node reads their new outputs. So the node
-    /// must go down together with these parts. If a node reads outputs of a part inside the node itself, the set omits
-    /// this part.
+    /// Such a node must go down together with these parts. So the nodes in `works` cannot change in batches if this
+    /// set is not empty.
     follows: BTreeSet<ElementName>,
 }
 
@@ -463,8 +463,8 @@ impl Nodes {
 
 /// Tells whether a group can have additional nodes.
 ///
-/// A group cannot have additional nodes if a list in the descriptor declares its nodes. In such a group, each node has
-/// a key.
+/// A list in the descriptor may declare the nodes of a group, each with a key. Such a group cannot have additional
+/// nodes.
 fn may_surge(desired: &Topology, group: &Element) -> bool {
     desired.children(&group.name).all(|node| node.key.is_none())
 }

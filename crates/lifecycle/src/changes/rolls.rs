@@ -31,11 +31,12 @@ pub(crate) struct Rolls {
 }
 
 impl Rolls {
-    /// Combines the [`Rolls`] of two parts of the same element, for example of an assembly.
+    /// Combines the [`Rolls`] of two parts of one element. For example, the element is an assembly with two resources.
     ///
-    /// If the turns of the two parts differ, the combined `turn` is 0, and [`tied`](Self::tied) is set. If the groups
-    /// differ, the combined `group` is 0. Each of the flags `tied` and `swaps` is also set if it is set for one of the
-    /// parts.
+    /// - If the turns differ, the combined `turn` is 0, and [`tied`](Self::tied) is set, because no single batch
+    ///   contains both parts.
+    /// - If the groups differ, the combined `group` is 0.
+    /// - If the flag `tied` or `swaps` is set for one of the parts, the combined flag is also set.
     pub(crate) fn both(self, other: Self) -> Self {
         let differ = self.turn != other.turn;
         Self {

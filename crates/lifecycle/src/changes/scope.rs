@@ -279,8 +279,7 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Adds to the scope the producers of a relationship: the parts that publish the outputs that the values of the
-    /// relationship contain.
+    /// Adds to the scope the parts that publish the outputs that a relationship reads: the *producers*.
     ///
     /// The plan must change a producer if the producer is below Installed. `by` is the part that needs the
     /// relationship.

@@ -165,10 +165,10 @@ fn relationships<'a>(
     merged
 }
 
-/// Adds the sources and targets of a newer version of a relationship to the older version.
+/// Adds the sources and targets of `newer` to `older`, which is an older version of the same relationship.
 ///
-/// The result has the operations and all other data of the older version. There is one exception: if the older version
-/// calls no operations, no pair was created from this version. Then the result has the data of the newer version.
+/// `older` keeps its operations and all other data, because existing pairs may have been created with this data. If
+/// `older` has no operations, there are no such pairs. In this case, `older` gets the data of `newer`.
 fn join(older: &mut Relationship, newer: &Relationship) {
     let mut base = if calls(older) { older.clone() } else { newer.clone() };
     for (ends, more) in [

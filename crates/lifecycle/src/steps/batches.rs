@@ -119,7 +119,7 @@ fn interrupted(group: &ElementName) -> Reason {
     Reason::Phase { label: format!("the interrupted pause of {} is over", group.local()) }
 }
 
-/// Returns the step of a part that begins only after the previous batch.
+/// Returns the first step of a part in its batch. [`add`] makes this step wait for the previous batch.
 ///
 /// The step takes the part out of Active, gives it new values, or raises it to a higher state.
 fn first(part: &Part<'_>) -> Option<Draft> {

@@ -430,9 +430,10 @@ impl Ground {
             .any(|other| self.state(other).rank() < Some(rank) || before(other) >= Some(rank))
     }
 
-    /// Returns the rank (a state as a number) of a resource; `None` if the resource is Failed or Broken.
+    /// Returns the state of a resource as a number (its rank), from 0 for Absent to 4 for Active.
     ///
-    /// A resource counts as Absent if it does not exist, or if it is Failed and has never been installed.
+    /// A resource counts as Absent if it does not exist, or if it is Failed and has never been installed. The result is
+    /// `None` if the resource is Broken, or Failed after an installation.
     fn rank(&self, name: &ElementName) -> Option<u8> {
         let thing = self.things.get(name);
         let nothing = thing.is_none_or(|thing| thing.state == State::Failed && thing.generation == 0);

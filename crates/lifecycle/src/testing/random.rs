@@ -87,11 +87,11 @@ impl Tie {
 /// `None`.
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
-    /// The components of the assembly. `None` means that this version lacks the component at this position, and that
-    /// the other version has the component.
+    /// The components of the assembly. `None` means that this version has no component at this position, but the other
+    /// version has one.
     pub components: Vec<Option<Component>>,
-    /// The relationships of the assembly. `None` means that this version lacks the relationship at this position, and
-    /// that the other version has the relationship.
+    /// The relationships of the assembly. `None` means that this version has no relationship at this position, but the
+    /// other version has one.
     pub ties: Vec<Option<Tie>>,
 }
 
@@ -193,11 +193,11 @@ fn element(at: &str, kind: ElementKind, parent: Option<&str>) -> Element {
 }
 
 impl Component {
-    /// Returns the full name of the component, for example `t__s2` for a cluster at position 2 of the assembly `t`.
+    /// Returns the full name of the component. For example, `t__s2` is a cluster at position 2 of the assembly `t`.
     ///
-    /// The letter depends on the shape. So a resource that becomes a cluster or an assembly gets another name. If the
-    /// resource kept its name, an interrupted upgrade could confuse the planner; see "Limits" in
-    /// `docs/design/lifecycle.md`.
+    /// The letter before the position, here `s`, depends on the [`shape`](Self::shape). So a resource that becomes a
+    /// cluster or an assembly gets another name. If the resource kept its name, an interrupted upgrade could confuse
+    /// the planner; see "Limits" in `docs/design/lifecycle.md`.
     fn name(&self, root: &str, at: usize) -> String {
         match self.shape {
             3 => format!("{root}__s{at}"),

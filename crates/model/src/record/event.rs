@@ -66,7 +66,7 @@ pub enum Event {
     },
     /// The assembly was imported from a file that another store exported.
     Imported {
-        /// The id of the export that wrote the file; none if the file contains no id.
+        /// The id of the export that wrote the imported file; none if the file contains no id.
         transfer: Option<TransferId>,
         /// The file, as the user named it.
         file: String,

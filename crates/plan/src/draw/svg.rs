@@ -34,7 +34,8 @@ pub(crate) fn svg(drawing: &Drawing) -> String {
     out
 }
 
-/// Appends the SVG element of the drawing to `out`. The HTML page contains this element, too.
+/// Appends the drawing to `out`, as an `<svg>` element. The SVG file consists of this element, and the HTML page
+/// contains it.
 pub(crate) fn write(drawing: &Drawing, out: &mut String) {
     let layout = layout(drawing);
     let longest = drawing.legend.iter().map(|(_, text)| text.chars().count()).max();

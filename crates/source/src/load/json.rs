@@ -108,8 +108,8 @@ impl Reader<'_> {
     }
 
     /// Reads the text after a value of the innermost collection: the closing bracket, or a comma and the next item or
-    /// entry. `open` is the opening bracket of the collection. [`value`](Self::value) reads the value of the item or
-    /// entry.
+    /// entry. `open` is the opening bracket of the innermost collection. If the next value is a collection, the
+    /// function reads only its beginning; see [`value`](Self::value).
     fn after_value(&mut self, open: u8) -> Result<(), Halt> {
         self.blanks();
         match self.peek() {

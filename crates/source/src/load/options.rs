@@ -72,8 +72,8 @@ impl Default for Limits {
 
 impl Limits {
     /// Returns the limits for a source. The result is `self`, unless the byte limit of the source is higher than both
-    /// [`MAX_SIZE`] and the byte limit in `self`. In this case, the byte limit of the source applies. The limit of
-    /// nodes is then multiplied by at least `source.limit() / MAX_SIZE`.
+    /// [`MAX_SIZE`] and the byte limit in `self`. In this case, the byte limit of the source applies, and the limit of
+    /// nodes is multiplied by `source.limit() / MAX_SIZE + 1`.
     pub(super) fn of(self, source: &Source) -> Self {
         let times = source.limit() / MAX_SIZE;
         if source.limit() <= self.bytes.max(MAX_SIZE) {

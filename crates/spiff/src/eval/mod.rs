@@ -111,8 +111,8 @@ pub(crate) struct Parts {
     pub(crate) info: Info,
     /// Whether the values of all parts so far are known.
     pub(crate) resolved: bool,
-    /// Name of a key field, such as `id`. A key field identifies the entries of a list. `None` unless the value of the
-    /// last evaluated part is a list with a key field.
+    /// If the value of the last evaluated operand is a list with a key field, the name of this field; otherwise `None`.
+    /// A key field, such as `id`, identifies the entries of a list.
     pub(crate) key_name: Option<Arc<str>>,
     /// Expressions that the next pass evaluates: one for each part, in the order of evaluation.
     pushed: Vec<Child>,

@@ -134,9 +134,10 @@ pub(crate) struct Level {
     pub(crate) processor: &'static dyn Processor,
     /// Stubs of the document, by descending precedence.
     pub(crate) stubs: Vec<Node>,
-    /// The environment in which the document is processed. For a document of a session, this is the environment of the
-    /// bindings. For a document inside another document, this is the environment of the expression that starts the
-    /// processing. `None` for the outermost level, to which no document belongs.
+    /// The environment in which the document is processed. For a document that the caller processes, this is the
+    /// environment of the bindings, which are values that the caller has set. For a document that an expression
+    /// processes, such as a template, this is the environment of the expression. `None` for the outermost level, to
+    /// which no document belongs.
     pub(crate) outer: Option<Env>,
     /// Name of the document.
     pub(crate) source: Arc<str>,

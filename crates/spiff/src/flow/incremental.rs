@@ -4,9 +4,12 @@
 //! needs many passes, because each pass computes only one value of the chain. Incremental passes are faster, because
 //! they visit fewer nodes.
 //!
-//! An *open* node is a node without a value. Incremental passes are possible only if later passes can change no other
-//! nodes. The open nodes must also be expressions in maps without annotations and merge keys. An incremental pass
-//! evaluates only three kinds of open nodes:
+//! An *open* node is a node without a value. Incremental passes are possible only under two conditions:
+//!
+//! - Later passes change only open nodes, and no node that has a value.
+//! - Each open node is an expression. The maps around the open node have no annotations and no merge keys.
+//!
+//! An incremental pass evaluates only three kinds of open nodes:
 //!
 //! - nodes that the previous pass has changed,
 //! - nodes with a reference to a node that the previous pass has changed,

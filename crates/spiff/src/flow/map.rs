@@ -148,8 +148,8 @@ fn keep(work: &mut Work, key: &Arc<str>, child: Node) {
 }
 
 /// Evaluates `child`, the value of the merge key in the map `whole`. Returns the effect of the merge key on the map.
-/// Stores the inserted fields in `work`. If the merge key sets another path in the stubs, the function also sets this
-/// path in `env`.
+/// Stores the inserted fields in `work`. The merge key may name another path in the stubs, such as `other.path` in
+/// `<<: (( merge other.path ))`. The function then also sets this path in `env`.
 fn base(
     work: &mut Work,
     child: &Node,

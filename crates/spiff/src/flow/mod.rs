@@ -96,15 +96,15 @@ fn cascade(template: &Node, stubs: &[Node], outer: &Env, keep: Keep) -> Result<N
     apply(template, &prepared, outer, keep)
 }
 
-/// Processes a template. `prepared` contains the stubs, which [`prepare`] has already processed. If all nodes of the
-/// result have values, the result is [`tidied`].
+/// Processes a template with the stubs `prepared`, which are the result of [`prepare`]. If all nodes of the result have
+/// values, the result is [`tidied`].
 pub(crate) fn apply(template: &Node, prepared: &[Node], outer: &Env, keep: Keep) -> Result<Node, Unresolved> {
     let (result, complete) = process(template, prepared, outer, keep)?;
     Ok(if complete { tidied(&result, outer, keep) } else { result })
 }
 
-/// Processes a template. `prepared` contains the stubs, which [`prepare`] has already processed. The result still
-/// contains temporary nodes and escaped expressions. Also returns whether all nodes have values.
+/// Processes a template with the stubs `prepared`, which are the result of [`prepare`]. The result still contains
+/// temporary nodes and escaped expressions. Also returns whether all nodes have values.
 pub(crate) fn process(
     template: &Node,
     prepared: &[Node],

@@ -8,8 +8,8 @@ use crate::eval::{Env, Eval, Info, template};
 use crate::syntax::ast::{Child, Expr};
 use crate::value::{Annotations, Flags, Node, TemplateValue, Value};
 
-/// Returns `node` with a template as its value. Each use of the template processes the content `prepared`. The engine
-/// writes the template to documents in its original form, which is the old value of `node`.
+/// Returns `node` with a template as its value. Each use of the template processes the content `prepared`. If the
+/// template itself is written to a document, the engine writes the old value of `node`.
 pub(super) fn as_template(node: &Node, prepared: Node, env: &Env) -> Node {
     let template = Template { path: env.path.text(), prepared, original: node.clone(), env: env.clone() };
     node.with_value(template.into_value())

@@ -31,7 +31,7 @@ enum Open {
     Minor,
     /// The patch number can have any value, as in `1.2` or `1.2.x`.
     Patch,
-    /// All numbers are fixed, as in `1.2.3`.
+    /// Each number has a fixed value, as in `1.2.3`.
     Nothing,
 }
 

@@ -207,15 +207,12 @@ impl<'a> Signs<'a> {
 }
 
 /// Converts a node to the content of a file that a function writes. Returns the content as text, and the bytes of the
-/// file.
+/// file:
 ///
-/// The bytes are the text in UTF-8, with these exceptions:
-///
-/// - If `options.binary` is true, or if `encoded` is true and the node is a string, the function decodes the text from
-///   base64. The bytes are the result, unless the text is no valid base64.
-/// - If the value of the node is [`Value::Bytes`], the returned text is empty.
-///
-/// For null, the text and the bytes are empty.
+/// - In most cases, the bytes are the text in UTF-8. For null, the text and the bytes are empty.
+/// - If `options.binary` is true, or if `encoded` is true and the node is a string, the text is base64. The bytes are
+///   the decoded text. If the text is not valid base64, the bytes are the text itself.
+/// - If the value of the node is [`Value::Bytes`], the bytes are this value, and the text is empty.
 pub(super) fn content(node: &Node, options: &Options, encoded: bool) -> (String, Vec<u8>) {
     let text = match node.value() {
         Value::Bytes(bytes) => return (String::new(), bytes.to_vec()),

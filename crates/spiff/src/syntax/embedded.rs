@@ -162,7 +162,8 @@ fn parts(text: &str) -> Vec<Part<'_>> {
 /// `None` if this `))` is missing.
 ///
 /// Closing parentheses in double quotes do not end the expression. Closing parentheses whose opening parenthesis is in
-/// the content do not end the expression, either. A quote or parenthesis at `begin` has no meaning.
+/// the content do not end the expression, either. The first character of the content is never read as a quote or as a
+/// parenthesis.
 fn end_of_expression(bytes: &[u8], begin: usize) -> Option<usize> {
     let (mut level, mut closing, mut quoted, mut masked) = (0_usize, 0, false, false);
     for (at, byte) in bytes.iter().enumerate().skip(begin) {

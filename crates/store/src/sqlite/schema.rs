@@ -28,7 +28,7 @@ pub(super) const KNOWN: u32 = MIGRATIONS.len() as u32;
 pub(super) enum Found {
     /// A new file, or a store whose creation was interrupted.
     Empty,
-    /// A store whose schema has this version.
+    /// A store with this version of its schema. The version may be newer than [`KNOWN`].
     Version(u32),
     /// A database of another program.
     Foreign,

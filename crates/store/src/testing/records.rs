@@ -483,8 +483,8 @@ impl Records {
     }
 }
 
-/// Changes of documents, natural ids and requests without a batch, and queries of documents and owned assemblies. A
-/// natural id is the id of an owned assembly outside of windlass.
+/// Changes outside of batches: of documents, of natural ids, and of requests. Also queries of documents, and of the
+/// assemblies of an owner. A natural id is the id that such an assembly has outside of windlass.
 impl Records {
     pub(super) fn put_document(
         &mut self,

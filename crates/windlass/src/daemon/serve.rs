@@ -67,7 +67,8 @@ impl Daemon<'_> {
         self.put_to_work(assembly, what, async move { context.carry_out(&name, intent).await.map(Some) });
     }
 
-    /// Runs the future `intent` in a new task. Until the task ends, the daemon ignores samples for the assembly.
+    /// Runs the future `intent` in a new task. Until the task ends, the daemon ignores incoming values of the
+    /// assembly's metrics.
     fn put_to_work(
         &mut self,
         assembly: AssemblyName,

@@ -127,7 +127,7 @@ impl Application {
         self.touch();
     }
 
-    /// Counts a change of the application's records in `revision`, and resets `unchanged_by`.
+    /// Records that the application's records have changed: increments `revision`, and sets `unchanged_by` to `None`.
     pub(super) fn touch(&mut self) {
         self.revision += 1;
         self.unchanged_by = None;

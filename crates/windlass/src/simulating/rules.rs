@@ -194,8 +194,8 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The answers in the order in which the file of answers lists them. If several answers apply to a run of a script, the
-/// simulation uses the first one.
+/// The answers that replace the outputs of scripts in a simulation, in the order in which a file lists them. If several
+/// answers apply to a run of a script, the simulation uses the first one.
 #[derive(Debug, Default)]
 pub(super) struct Rules(Vec<Rule>);
 

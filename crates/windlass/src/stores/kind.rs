@@ -30,7 +30,6 @@ pub(crate) trait StoreKind: Send + Sync {
     async fn open(&self, settings: &StoreSettings, create: bool) -> Result<Option<Arc<dyn Store>>, Error>;
 }
 
-/// The settings with which [`StoreKind::open`] opens a store.
 #[derive(Clone)]
 pub(crate) struct StoreSettings {
     /// The address of the store; `None` for a store in the state folder.

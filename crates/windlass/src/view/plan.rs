@@ -142,8 +142,8 @@ pub struct BecauseView {
     pub reason: String,
     /// The place of the declaration that causes the wait.
     pub origin: Option<Origin>,
-    /// Whether the waits of the awaited step are left out after this entry, because they already follow an earlier
-    /// entry. False for an awaited step without waits.
+    /// Whether the waits of the awaited step are left out after this entry. They are left out if they already follow an
+    /// earlier entry with the same awaited step. False for an awaited step without waits.
     pub repeated: bool,
 }
 

@@ -98,7 +98,7 @@ fn active(nodes: &[&ElementView]) -> Option<String> {
     (is_large(node) && active < all).then(|| format!("{active} of {all} Active"))
 }
 
-/// Maximum number of ranges that [`name_of`] always lists. Instead of more ranges, the text may be "the others".
+/// If a text needs more ranges than this number, [`name_of`] may return "the others" instead of the ranges.
 const RANGES: usize = 8;
 
 /// Returns a text that names some nodes of a cluster by the ranges of their numbers, such as `1–6, 8`. `numbers`

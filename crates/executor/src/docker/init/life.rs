@@ -50,7 +50,7 @@ pub(crate) enum End {
     Cancelled,
     Orphaned,
     Stopped,
-    /// The job could not be started. The text is the value of the field `end`, for example `notfound`.
+    /// The job could not be started. The text is the reason that this program reports, for example `notfound`.
     NotStarted(String),
 }
 

@@ -23,9 +23,9 @@ pub(crate) struct Spec {
     pub(crate) grace: Duration,
     /// Number of bytes of stdout and of stderr that the outcome keeps.
     pub(crate) keep: [u64; 2],
-    /// Maximum number of bytes of each stream that are reported while the job runs (the storage limit). Of the later
-    /// bytes, only the last ones are reported, after the end of the job. If the number in `keep` is larger for a
-    /// stream, the larger number applies to this stream.
+    /// Storage limit: the maximum number of bytes of each stream that are reported while the job runs. For a stream
+    /// whose number in `keep` is larger, this larger number is the limit. Of the bytes beyond the limit, only the last
+    /// ones are reported, after the end of the job.
     pub(crate) spill: u64,
     /// Whether the job continues when its client has gone.
     pub(crate) must_finish: bool,

@@ -27,7 +27,8 @@ use crate::{
 /// Maximum number of idle groups with limits.
 const IDLE_LIMITS: usize = 16;
 
-/// The place where the processes of a job run. The purpose of the job's control group depends on this place.
+/// Whether the processes of a job run on the host or in a sandbox. Each variant explains how the supervisor uses the
+/// control group of the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placement {
     /// On the host. The supervisor uses the group to find and kill the job's processes. The group may also have limits.
@@ -43,12 +44,13 @@ pub(crate) enum Placement {
 /// job.
 #[derive(Debug)]
 pub(crate) struct Groups {
-    /// Name of the supervisor's own folder in each hierarchy.
+    /// Name of the supervisor's own folder in each hierarchy of control groups.
     name: String,
     /// Path of the file that lists the folders in `made`. If the supervisor dies, another process reads the file, kills
     /// the processes in the listed groups, and removes the folders.
     note: PathBuf,
-    /// The supervisor's own folders, at most one in each hierarchy. They contain the folders of all groups.
+    /// The folders that the supervisor has created, at most one in each hierarchy of control groups. The folders of all
+    /// groups are in these folders.
     made: RefCell<BTreeSet<PathBuf>>,
     /// Idle groups without limits.
     idle: RefCell<Vec<Group>>,

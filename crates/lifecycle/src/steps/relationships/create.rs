@@ -39,10 +39,11 @@ pub(super) struct NewPairs<'a> {
     pub(super) ends: Vec<(End, &'a Element)>,
 }
 
-/// Adds the steps that create the pairs of a relationship. Returns the steps that create at least one new pair.
+/// Adds the steps that create the pairs of a relationship.
 ///
-/// The function [`replace`](super::replace::replace) makes the removal of parts wait for the returned steps. If the
-/// plan removes no part, the result is empty.
+/// If the plan removes parts, the result contains each step that creates at least one new pair. The function
+/// [`replace`](super::replace::replace) makes the removals wait for these steps. If the plan removes no part, no
+/// removal waits, so the result is empty.
 pub(super) fn create<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,

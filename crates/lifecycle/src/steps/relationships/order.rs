@@ -24,9 +24,8 @@ use crate::rank;
 /// add a wait before another step can take over the wait. So the function handles the relationships in the order of
 /// [`in_order`]. For steps to lower states, the function uses the reverse order.
 ///
-/// The steps that create relationships with operations take over waits, too. The list [`Constraints::arrivals`]
-/// contains these steps. For each relationship in `relations`, the parameter `arrivals` contains the range of the
-/// relationship's entries in the list.
+/// The steps that create relationships with operations also take over waits. [`Constraints::arrivals`] lists these
+/// steps. The range `arrivals[i]` selects the entries of this list that belong to `relations[i]`.
 pub(super) fn order(
     constraints: &mut Constraints<'_>,
     relations: &[Relation<'_>],

@@ -94,10 +94,12 @@ pub(super) fn is_done(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| node.path.rolls.turn <= turn)
 }
 
-/// Returns the [`Slot`] (the batch) in which the plan removes or re-creates an existing pair.
+/// Returns the [`Slot`] in which the plan removes an existing pair. If the pair is still wanted, the plan re-creates
+/// the pair in the same slot.
 ///
-/// The second value is a second batch that re-creates the pair. It is only set if the source and the target go down in
-/// different turns.
+/// If the source and the target go down in different turns, the plan re-creates the pair a second time. The second
+/// value is the slot of this second time; otherwise `None`. A `suspended` relationship has no second time, because its
+/// pairs are created only after the last batch.
 pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (Slot, Option<Slot>) {
     if source.path.rolls.tied || target.path.rolls.tied {
         return (None, None);

@@ -110,9 +110,11 @@ impl Engines {
         format!("the list of used engines can't be written to `{}`: {error}", self.notes.folder().display())
     }
 
-    /// Removes the note `noted`, if its client has left nothing on `engine`. The client is the connection of one
-    /// windlass program to the engine. If the client has left something, or if the engine does not answer, the note
-    /// stays. The next command then queries the engine again.
+    /// Removes the note `noted`, which records that a client uses `engine`. A client is the connection of one windlass
+    /// program to the engine.
+    ///
+    /// The note stays if the engine still has a container of the client, or if the engine does not answer. The next
+    /// command then queries the engine again.
     async fn forget(&self, engine: &OpenEngine, noted: &Noted) {
         if !engine.is_left_by(noted.client.as_deref()).await {
             return;

@@ -96,8 +96,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Returns the applications of a factory. `by_natural` contains all applications that have a natural id.
-    /// `launching` is one of the applications that have no natural id.
+    /// Returns the applications of a factory. `by_natural` contains each application that has a natural id. `launching`
+    /// is an application without a natural id; `None` if each application has one.
     fn known(&self, factory: usize) -> Known {
         let mut known = Known { by_natural: BTreeMap::new(), launching: None };
         let members = self.factories[factory].members.iter();
