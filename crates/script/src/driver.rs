@@ -133,6 +133,7 @@ impl Driver for Script {
         let job = job::job(script, &query.package, &query.location, settings)
             .map_err(|refusal| refused(&reporter, &refusal))?
             .on_owner_death(job::fate(&Role::Discover));
+        let job = job::with_secrets(&query.location, &query.secrets(), job);
         let job = match settings.style {
             Style::Full => job.stdin(input::text(
                 &input::adapted(input::discovery(query), script, settings),
@@ -427,7 +428,7 @@ impl<'a> Run<'a> {
         let call = calls[0];
         let job = job::job(self.script, &call.package, &call.location, self.settings)
             .map_err(|refusal| refused(&self.reporter, &refusal))?;
-        let job = calls.iter().fold(job, |job, call| job::with_secrets_of(call, job));
+        let job = calls.iter().fold(job, |job, call| job::with_secrets(&call.location, &call.secrets(), job));
         let job = job.on_owner_death(job::fate(&self.role));
         Ok(match calls {
             [call] => job.label("element", call.element.as_str()).label("action", call.action.as_str()),

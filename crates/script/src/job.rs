@@ -1,7 +1,7 @@
 //! Construction of the job that runs a script.
 
 use thiserror::Error;
-use windlass_driver::{Call, Location, Package, PoolSecrets};
+use windlass_driver::{Location, Package, PoolSecrets};
 use windlass_executor::{Job, NameError, Network, OnOwnerDeath, VolumeName, WorkPath, WorkPathError};
 
 use crate::role::Role;
@@ -83,11 +83,11 @@ pub(crate) fn program(script: ScriptFile<'_>) -> String {
     }
 }
 
-/// Makes a job [run alone](Job::alone()) in its container if the call has secrets. If the location declares
-/// `pool-secrets: shared`, the job may share its container with other jobs in spite of the secrets.
-pub(crate) fn with_secrets_of(call: &Call, job: Job) -> Job {
-    match call.location.pool_secrets {
-        PoolSecrets::Fresh if !call.secrets().is_empty() => job.alone(),
+/// Makes a job [run alone](Job::alone()) in its container if the input of the job contains `secrets`. If the location
+/// declares `pool-secrets: shared`, the job may share its container with other jobs in spite of the secrets.
+pub(crate) fn with_secrets(location: &Location, secrets: &[String], job: Job) -> Job {
+    match location.pool_secrets {
+        PoolSecrets::Fresh if !secrets.is_empty() => job.alone(),
         _ => job,
     }
 }

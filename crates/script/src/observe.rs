@@ -18,7 +18,7 @@ use crate::role::Role;
 /// |---|---|---|---|---|---|
 /// | `converging` is true | converging | converging | converging | converging | converging |
 /// | the health check set all three flags to false | absent | reached | reached | absent | absent |
-/// | `failed` is true | differs | differs | differs | differs | differs |
+/// | `failed` is true | differs | differs | differs | differs | can't tell |
 /// | `active` is true | reached | differs | differs | reached | can't tell |
 /// | any other status | differs | reached | differs | reached | can't tell |
 ///
@@ -51,6 +51,10 @@ pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> 
         _ if status.converging => Observation::Converging,
         Goal::Resting | Goal::Gone if said.gone => Observation::Reached,
         _ if said.gone => Observation::Absent,
+        Goal::Unseen if status.failed => {
+            let what = format!("it reports a failure, which doesn't show whether {action} was done");
+            Observation::CannotTell(with_message(&what, status.message.as_deref()))
+        }
         _ if status.failed => differs("it reports a failure"),
         Goal::Active if status.active => Observation::Reached,
         Goal::Active => differs("it is not active"),

@@ -35,15 +35,18 @@ impl Windlass {
     pub async fn up(&self, input: AssemblyInput, stop: &Stop) -> Result<Started, Error> {
         let (desired, warnings) = self.desired(&input).await?;
         let name = desired.topology.name().clone();
-        let protection = self.protection(&desired.topology).await?;
         let request = Request::up(desired).with_consent(input.consent).refreshed(input.refresh);
+        let protection = self.protection(&request).await?;
         Ok(self.bring_up(&name, request, warnings, stop).await?.with_protection(protection))
     }
 
     /// Compares the protection of each part in the recorded topology of the assembly with the desired
-    /// topology. Returns the parts that become protected, and the parts that are no longer protected.
-    async fn protection(&self, desired: &Topology) -> Result<Vec<ProtectionChange>, Error> {
-        let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
+    /// topology. Returns the parts that become protected, and the parts that are no longer protected. Returns no parts
+    /// for a request without a desired topology.
+    pub(crate) async fn protection(&self, request: &Request) -> Result<Vec<ProtectionChange>, Error> {
+        let (Some(desired), Some(store)) = (request.topology(), self.store(false).await?) else {
+            return Ok(Vec::new());
+        };
         let before = store.assembly(desired.name()).await?;
         Ok(before.map(|before| ProtectionChange::between(&before.topology, desired)).unwrap_or_default())
     }
@@ -153,8 +156,9 @@ impl Windlass {
     pub async fn plan(&self, input: &AssemblyInput) -> Result<(PlanView, Diagnostics), Error> {
         let (desired, warnings) = self.desired(input).await?;
         let name = desired.topology.name().clone();
-        let protection = self.protection(&desired.topology).await?;
-        let preview = self.preview_up(&name, Request::up(desired).refreshed(input.refresh)).await?;
+        let request = Request::up(desired).refreshed(input.refresh);
+        let protection = self.protection(&request).await?;
+        let preview = self.preview_up(&name, request).await?;
         Ok((PlanView::of(name, preview).with_protection(protection), warnings))
     }
 

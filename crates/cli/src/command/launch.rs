@@ -51,10 +51,12 @@ async fn launch(args: LaunchArgs) -> ExitCode {
         open: given.open,
     };
     let stop = signals::listen(grace(&args.how.run));
-    for _ in 0..args.count.get() {
+    for launched in 0..args.count.get() {
         let code = launch_one(&args, &input, &stop).await;
         if code != exit::DONE {
-            return code;
+            // Exit code 2 states that nothing has changed.
+            let has_changed = launched > 0 && !args.how.dry.dry_run && code == exit::wrong_input();
+            return if has_changed { exit::FAILED } else { code };
         }
     }
     exit::DONE
@@ -92,7 +94,7 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
     if let Err(code) = all_are_applications(&args.names).await {
         return code;
     }
-    let mut worst = exit::DONE;
+    let mut codes = Vec::new();
     for name in &args.names {
         let command = format!("app destroy {name}");
         let windlass = match open_against(None, Some(run), &command, args.force.force) {
@@ -110,11 +112,20 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
             let execution = Execution { queue: *queue, consent: Consent::Any, format: run.print.format };
             execution.carry_out(&windlass, own, theirs, &stop).await
         };
-        if code != exit::DONE {
-            worst = code;
-        }
+        codes.push(code);
     }
-    worst
+    combined(&codes, dry.dry_run)
+}
+
+/// Returns the exit code of a command that has changed several applications: the first code that is not 0. An
+/// interruption and a failure take precedence. Exit code 2 states that nothing has changed, so it becomes 1 if another
+/// application has changed.
+fn combined(codes: &[ExitCode], is_dry: bool) -> ExitCode {
+    let first = [exit::interrupted(), exit::FAILED].into_iter().find(|code| codes.contains(code));
+    let other = codes.iter().copied().find(|code| *code != exit::DONE);
+    let code = first.or(other).unwrap_or(exit::DONE);
+    let has_changed = codes.contains(&exit::DONE) && !is_dry;
+    if code == exit::wrong_input() && has_changed { exit::FAILED } else { code }
 }
 
 /// Checks that each name belongs to a launched application or factory. Otherwise prints an error and returns the exit
@@ -425,4 +436,25 @@ async fn closed<T>(windlass: &Windlass, result: Result<T, windlass::Error>) -> R
     let closed = windlass.close().await;
     let value = result?;
     closed.map(|()| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partial_change_is_a_failure() {
+        let [done, failed, refused, changes] = [0, 1, 2, 3].map(ExitCode::from);
+        for (codes, is_dry, code) in [
+            (&[done, done][..], false, done),
+            (&[failed, refused], false, failed),
+            (&[refused, refused], false, refused),
+            (&[done, refused], false, failed),
+            (&[done, refused], true, refused),
+            (&[done, changes], true, changes),
+            (&[refused, exit::interrupted()], false, exit::interrupted()),
+        ] {
+            assert_eq!(combined(codes, is_dry), code, "{codes:?}");
+        }
+    }
 }

@@ -154,6 +154,13 @@ fn a_changed_protection_is_told() {
     h_bta: nothing to do
       ~ B no longer protected
     ");
+    // A saved plan shows the protection, too.
+    let saved = ["plan", "h_bta", "-p", "numOfServers=2", "-o", "h_bta.plan", "--detailed-exitcode"];
+    for command in [&saved[..], &["apply", "h_bta.plan", "--dry-run", "--detailed-exitcode"]] {
+        let run = env.run(command);
+        assert_eq!(run.code(), Some(3), "{run}");
+        assert!(run.stdout.contains("  ~ B no longer protected\n"), "{run}");
+    }
     assert_snapshot!(env.ok(&UP), @"
     exit 0
     ----- stdout -----

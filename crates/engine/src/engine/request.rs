@@ -231,6 +231,11 @@ impl Request {
         &self.intent
     }
 
+    /// Returns the desired topology of a request from [`Request::up`]; `None` for all other requests.
+    pub fn topology(&self) -> Option<&Topology> {
+        self.desired.as_ref().map(|desired| &desired.topology)
+    }
+
     /// Returns the packages that `down` uses in place of the pinned packages of the same names. The list is empty
     /// unless [`down_with`](Self::down_with) has created the request.
     pub fn packages(&self) -> &[Arc<Package>] {

@@ -276,6 +276,32 @@ async fn a_job_with_secrets_is_alone_unless_the_location_shares() {
     }
 }
 
+/// The secrets of a discovery are the secret properties of its location.
+#[tokio::test]
+async fn a_discovery_with_secrets_is_alone_unless_the_location_shares() {
+    let place = Place::new();
+    for (secret, pool_secrets, alone) in [
+        (false, PoolSecrets::Fresh, false),
+        (true, PoolSecrets::Fresh, true),
+        (true, PoolSecrets::Shared, false),
+    ] {
+        let call = world().call("Create");
+        let mut location = Location { pool_secrets, ..Location::local("here") };
+        location.properties.insert("token".to_owned(), "hunter22".into());
+        location.secret.extend(secret.then(|| "token".to_owned()));
+        let query = Query {
+            package: call.package,
+            binding: call.binding,
+            location: location.into(),
+            configuration: call.configuration,
+            properties: [].into(),
+            purpose: Purpose::Reference,
+        };
+        Script::default().discover(&place, &query).await.unwrap();
+        assert_eq!(place.last_job().alone, alone, "{:?}", query.location);
+    }
+}
+
 #[tokio::test]
 async fn looking_ends_with_its_owner() {
     let place = Place::new();

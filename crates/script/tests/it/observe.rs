@@ -106,12 +106,12 @@ async fn failed() {
     let stdout = "instances: {i-1: {status: {flags: {active: true, failed: true}, message: disk full}}}";
     insta::assert_snapshot!(seen(stdout).await, @r#"
     Install   Differs("it reports a failure: disk full")
-    Configure Differs("it reports a failure: disk full")
+    Configure CannotTell("it reports a failure, which doesn't show whether Configure was done: disk full")
     Start     Differs("it reports a failure: disk full")
     Integrity Differs("it reports a failure: disk full")
     Stop      Differs("it reports a failure: disk full")
     Uninstall Differs("it reports a failure: disk full")
-    Join      Differs("it reports a failure: disk full")
+    Join      CannotTell("it reports a failure, which doesn't show whether Join was done: disk full")
     "#);
 }
 

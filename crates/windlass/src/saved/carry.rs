@@ -63,8 +63,9 @@ impl Windlass {
             let last = self.base(&name).await?.last;
             saved.base.references.insert(name, last);
         }
+        let protection = self.protection(&request).await?;
         let preview = self.preview_up(&saved.assembly, request).await?;
-        Ok((saved.fill(preview), saved, warnings))
+        Ok((saved.fill(preview).with_protection(protection), saved, warnings))
     }
 
     /// Plans the changes that [`change`](Self::change) would make, for a plan file. [`apply`](Self::apply)
@@ -142,11 +143,12 @@ impl Windlass {
         stop: &Stop,
     ) -> Result<Started, Error> {
         let (request, warnings) = self.saved_request(saved, given).await?;
+        let protection = self.protection(&request).await?;
         let started = match &saved.up {
             Some(_) => self.bring_up(&saved.assembly, request, warnings, stop).await,
             None => self.change(&saved.assembly, request, stop).await,
         };
-        started.map_err(|error| saved.explain(error))
+        Ok(started.map_err(|error| saved.explain(error))?.with_protection(protection))
     }
 
     /// Plans the changes that [`apply`](Self::apply) would make, if the saved plan is still valid.
@@ -160,9 +162,10 @@ impl Windlass {
         given: &AssemblyInput,
     ) -> Result<(PlanView, Diagnostics), Error> {
         let (request, warnings) = self.saved_request(saved, given).await?;
+        let protection = self.protection(&request).await?;
         let preview = self.preview_up(&saved.assembly, request).await;
         let preview = preview.map_err(|error| saved.explain(error))?;
-        Ok((PlanView::of(saved.assembly.clone(), preview), warnings))
+        Ok((PlanView::of(saved.assembly.clone(), preview).with_protection(protection), warnings))
     }
 
     /// Submits a request to execute a saved plan.
