@@ -136,7 +136,7 @@ pub enum EngineError {
     OtherConditions(AssemblyName, Vec<ElementName>),
     /// The plan removes or replaces parts that are recorded as healthy, and consent is missing.
     #[error(
-        "the plan for `{}` removes or replaces healthy parts ({}): {}; review it with `--dry-run`, and agree to it with `--yes`",
+        "the plan for `{}` removes or replaces existing parts ({}): {}; review it with `--dry-run`, and agree to it with `--yes`",
         .0.assembly, Counts::of(&.0.changes), .0.named()
     )]
     NeedsConsent(Box<DestructivePlan>),

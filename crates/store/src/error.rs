@@ -29,7 +29,9 @@ pub enum StoreError {
         since: Timestamp,
     },
     /// The lease was released, or another holder has taken it over.
-    #[error("the lease on `{scope}` with epoch {epoch} is lost; take a new lease and reload the assembly")]
+    #[error(
+        "the lease on `{scope}` with epoch {epoch} is lost: another program took it, or the store did not answer; run the same command to resume"
+    )]
     LeaseLost {
         /// The assembly that the lost lease was for.
         scope: AssemblyName,
@@ -239,7 +241,7 @@ mod tests {
         let by = Box::new(Holder { command: "windlass up h_bta".into(), ..holder(4711) });
         assert_snapshot!(StoreError::Held { scope: scope(), by, since: TIME }, @"`h_bta` is held by `windlass up h_bta` (process 4711 on box) since 2026-01-31T08:15:30Z; wait until it ends, or stop it, and try again");
         let epoch = Epoch(std::num::NonZeroU64::MIN);
-        assert_snapshot!(StoreError::LeaseLost { scope: scope(), epoch }, @"the lease on `h_bta` with epoch 1 is lost; take a new lease and reload the assembly");
+        assert_snapshot!(StoreError::LeaseLost { scope: scope(), epoch }, @"the lease on `h_bta` with epoch 1 is lost: another program took it, or the store did not answer; run the same command to resume");
         assert_snapshot!(StoreError::AfterFailure { scope: scope() }, @"an earlier change of `h_bta` was not stored, so this change is not stored either; release the lease and reload the assembly");
         let reason = "`put step` belongs to a record that is missing or of another assembly".into();
         assert_snapshot!(StoreError::Refused { scope: scope(), reason }, @"the change of `h_bta` is refused: `put step` belongs to a record that is missing or of another assembly; please report this as a bug");

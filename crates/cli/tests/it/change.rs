@@ -196,7 +196,7 @@ fn a_cluster_gets_a_number_of_nodes() {
     // The same number again changes nothing.
     let same = env.ok(&["scale", "h_bta", "B", "3"]);
     assert!(same.stdout.contains("nothing to call"), "{same}");
-    assert_snapshot!(env.refuses(&["scale", "h_bta", "B", "1"]), @"error[WL0541]: the plan for `h_bta` removes or replaces healthy parts (2 to remove): `B__2` (removed), `B__3` (removed); review it with `--dry-run`, and agree to it with `--yes`");
+    assert_snapshot!(env.refuses(&["scale", "h_bta", "B", "1"]), @"error[WL0541]: the plan for `h_bta` removes or replaces existing parts (2 to remove): `B__2` (removed), `B__3` (removed); review it with `--dry-run`, and agree to it with `--yes`");
     env.ok(&["scale", "h_bta", "B", "1", "--yes"]);
     assert_eq!(nodes(), Some(1));
     assert_snapshot!(env.refuses(&["scale", "h_bta", "B", "9"]), @"error[WL0531]: `h_bta__B` can't grow by 8: nodes now 1, at most 4 (`maximum-nodes`)");

@@ -186,7 +186,7 @@ fn a_reader_of_a_new_value_is_not_replaced_by_surprise() {
     assert_eq!(stopped.code(), Some(1), "{stopped}");
     assert_eq!(env.trace(), ["Reconfigure large"]);
     assert!(
-        stopped.stderr.contains("removes or replaces healthy parts (1 to change, 1 to replace)"),
+        stopped.stderr.contains("removes or replaces existing parts (1 to change, 1 to replace)"),
         "{stopped}"
     );
     assert!(stopped.stdout.contains("b has outdated inputs; `windlass retry row` updates them"), "{stopped}");

@@ -317,6 +317,44 @@ fn a_check_that_cannot_run_heals_nothing() {
     watching.end();
 }
 
+/// A heal installs a part again whose instance no longer exists.
+#[test]
+fn a_policy_installs_a_lost_instance_again() {
+    let env = TestEnv::new();
+    env.write("assembly.yaml", "name: assembly::lost::1.0\ncomposition: {a: {type: 'resource::a::1.0'}}\n");
+    env.write(
+        "Contains/a/resource.yaml",
+        "name: resource::a::1.0\nlifecycle: [Install, Start, Integrity, Stop]\n\
+         metrics: {health: {type: 'metric::integrity', publication-period: 1}}\n\
+         policies: {mend: {type: 'policy::heal', metric: health, properties: {smoothing: {value: 2}}}}\n\
+         default-driver: {script: {properties: {style: plain, effect: repeatable}}}\n",
+    );
+    let thing = "thing=\"$WINDLASS_VOLUME_STATE/thing\"";
+    for (name, line) in [
+        ("Install", "mkdir -p \"$thing\""),
+        ("Start", ": >\"$thing/runs\""),
+        ("Stop", "rm -f \"$thing/runs\""),
+        ("Integrity", "[ -d \"$thing\" ] || exit 104; [ -e \"$thing/runs\" ]"),
+    ] {
+        let path = format!("Contains/a/Lifecycle/script/scripts/{name}.sh");
+        env.script(&path, format!("#!/bin/sh\n{thing}\n{line}\n"));
+    }
+    env.ok(&["up"]);
+    let thing = env.path(".windlass/volumes/state/thing");
+    for heal in ["lost a", "the policy"] {
+        std::fs::remove_dir_all(&thing).unwrap();
+        if heal == "the policy" {
+            let watching = env.spawn(&["run", "--health", "1"]);
+            until("it heals", || watching.stdout().contains("p3 completed"));
+            watching.signal(rustix::process::Signal::INT);
+            watching.end();
+        } else {
+            env.ok(&["heal", "lost", "a"]);
+        }
+        assert!(thing.join("runs").exists(), "{heal}");
+    }
+}
+
 /// Signals of the interface `metrics` that a health check reports are samples of the load and the integrity.
 /// A failed check counts as broken.
 #[test]

@@ -77,7 +77,7 @@ pub(super) struct HealthChecks<'e> {
 }
 
 impl HealthChecks<'_> {
-    /// Checks the health of the elements of an assembly. `within` is the maximum time for all checks together.
+    /// Checks the health of the elements `checked` of an assembly. `within` is the maximum time for all checks together.
     /// If a check is not complete after this time, the check counts as a check that could not run.
     ///
     /// `held` is the name of the assembly if the caller holds the lease of this assembly during the checks. If
@@ -87,12 +87,15 @@ impl HealthChecks<'_> {
     pub(super) async fn of(
         &self,
         world: World,
+        checked: &Checked,
         within: Option<Duration>,
         held: Option<AssemblyName>,
         stop: &Stop,
     ) -> Result<Vec<Seen>, EngineError> {
         let mut preparer = Preparer::new(self.env.drivers.clone(), self.env.places.clone());
-        let (batches, mut seen) = batches(preparer.looks(&world, self.store, self.env.clock.now()));
+        let mut looks = preparer.looks(&world, self.store, self.env.clock.now());
+        looks.retain(|look| checked.contains(&look.element));
+        let (batches, mut seen) = batches(looks);
         let round = CheckRound::new(stop, within, held, self.parallelism);
         let checks = self.look_round(batches, &round);
         tokio::pin!(checks);
@@ -259,12 +262,33 @@ impl HealthChecks<'_> {
     }
 }
 
-/// Tells whether the plan of an intent depends on health checks. The plan to restart one resource does not
-/// depend on them, and the plan for an assembly that is being removed does not, either.
-pub(super) fn needs_checks(intent: &Intent, assembly: &AssemblyRecord) -> bool {
-    let restarted = intent.restarts().and_then(|part| assembly.topology.get(part));
-    let is_resource = restarted.is_some_and(|element| element.kind == ElementKind::Resource);
-    assembly.goal != State::Absent && !is_resource
+/// The elements whose health is checked before the plan of an intent is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Checked {
+    /// All elements of the assembly.
+    All,
+    /// One resource.
+    One(ElementName),
+}
+
+impl Checked {
+    /// Returns the elements that affect the plan of an intent. Returns `None` for an assembly that is being removed,
+    /// since its plan does not depend on health checks.
+    pub(super) fn before(intent: &Intent, assembly: &AssemblyRecord) -> Option<Self> {
+        if assembly.goal == State::Absent {
+            return None;
+        }
+        let restarted = intent.restarts().and_then(|part| assembly.topology.get(part));
+        let resource = restarted.filter(|element| element.kind == ElementKind::Resource);
+        Some(resource.map_or(Self::All, |element| Self::One(element.name.clone())))
+    }
+
+    fn contains(&self, element: &ElementName) -> bool {
+        match self {
+            Self::All => true,
+            Self::One(one) => one == element,
+        }
+    }
 }
 
 /// A failed job of a health check, with the input and output of the job.

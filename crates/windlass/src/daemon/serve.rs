@@ -1,9 +1,11 @@
 //! Work of the daemon beside monitoring: executing requests, and resuming interrupted processes.
 
-use windlass_engine::{Ended, EngineError};
+use windlass_engine::{Ended, EngineError, Request};
 use windlass_model::AssemblyName;
 use windlass_model::record::{Intent, ProcessRecord};
 use windlass_model::request::RequestRecord;
+
+use crate::input::REFRESH_TIMEOUT;
 
 use super::work::Context;
 use super::{Daemon, Notice};
@@ -64,7 +66,10 @@ impl Daemon<'_> {
     /// out B`.
     pub(super) fn change(&mut self, assembly: AssemblyName, what: String, intent: Intent) {
         let (context, name) = (self.work.context.clone(), assembly.clone());
-        self.put_to_work(assembly, what, async move { context.carry_out(&name, intent).await.map(Some) });
+        // If the instance of a part no longer exists, a heal creates the instance again.
+        let within = matches!(intent, Intent::Heal(_)).then_some(REFRESH_TIMEOUT);
+        let request = Request::from(intent).refreshed(within);
+        self.put_to_work(assembly, what, async move { context.carry_out(&name, request).await.map(Some) });
     }
 
     /// Runs the future `intent` in a new task. Until the task ends, the daemon ignores incoming values of the
