@@ -60,7 +60,7 @@ fn a_plan_that_destroys_needs_a_yes(#[case] command: &[&str], #[case] counts: &s
         assert_eq!(
             refused,
             format!(
-                "error[WL0541]: the plan for `h_bta` removes or replaces healthy parts {counts}; review it with `--dry-run`, and agree to it with `--yes`\n"
+                "error[WL0541]: the plan for `h_bta` removes or replaces existing parts {counts}; review it with `--dry-run`, and agree to it with `--yes`\n"
             )
         );
     }
