@@ -243,7 +243,7 @@ pub(crate) fn print_found(plan: &PlanView, whole: bool) {
 fn print_checked(drift: &[DriftView]) {
     let well = drift.iter().filter(|part| part.well == Some(true)).count();
     if well < drift.len() {
-        say!("{} observed, {well} as recorded", plural(drift.len(), "part"));
+        say!("{} checked, {well} as recorded", plural(drift.len(), "part"));
     }
 }
 

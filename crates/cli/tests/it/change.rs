@@ -654,7 +654,7 @@ printf 'instances:\n  "%s":\n    status:\n      flags:\n        active: %s\n    
     let drift = env.ok(&["plan", "small"]).stdout;
     let code = |args: &[&str]| env.run(&[&["plan", "small", "--detailed-exitcode"], args].concat()).code();
     assert_eq!((code(&["--no-refresh"]), code(&[])), (Some(0), Some(3)));
-    assert!(drift.contains("! box: it no longer exists\n1 part observed, 0 as recorded\n"), "{drift}");
+    assert!(drift.contains("! box: it no longer exists\n1 part checked, 0 as recorded\n"), "{drift}");
     assert!(drift.contains("+ box added again, it no longer exists\n1 to add\n"), "{drift}");
     assert_eq!(env.json(&["plan", "small"])["drift"][0]["well"], false);
     assert_eq!(env.json(&["status", "small"])["assemblies"][0]["state"], "Active", "nothing is recorded");

@@ -45,7 +45,7 @@ fn a_total_outage_of_six_parts_ends_active_by_one_up() {
     let told = env.run(&["plan", "small", "--detailed-exitcode"]);
     assert_eq!((told.code(), state(&env).as_str()), (Some(3), "Active"), "{told}");
     assert!(
-        told.stdout.contains("! box__6: it no longer exists\n6 parts observed, 0 as recorded\n"),
+        told.stdout.contains("! box__6: it no longer exists\n6 parts checked, 0 as recorded\n"),
         "{told}"
     );
     assert!(told.stdout.contains("+ box__6 added again, it no longer exists\n6 to add\n"), "{told}");

@@ -244,7 +244,7 @@ fn a_new_assembly_works(#[values("sh", "python")] language: &str, #[values("plai
     run(&["up", "-p", "greeting=ahoy"]);
     assert_eq!(well(), 4);
     std::fs::remove_file(&file).unwrap();
-    assert!(run(&["plan"]).contains("4 parts observed, 3 as recorded"));
+    assert!(run(&["plan"]).contains("4 parts checked, 3 as recorded"));
     run(&["up", "-p", "greeting=ahoy"]);
     let file = run(&["output", "hello", "file", "--raw"]);
     assert!(std::path::Path::new(&file).exists(), "{file}");

@@ -153,8 +153,13 @@ impl Composer<'_> {
         }
         let parsed = known.text.parse().map_err(|error| EntryProblem {
             message: format!("has a bad key: {error}"),
-            help: (known.text.contains('.') && fields.contains_key(SHORT_NAME) && key != SHORT_NAME)
-                .then(|| format!("write `key: {SHORT_NAME}`, which is the name up to its first dot")),
+            help: if known.text.starts_with(|first: char| first.is_ascii_digit()) {
+                // For example, the host has no name in the inventory, but an IP address.
+                Some("give each entry a field with a name that begins with a letter, and name the field in `key`".to_owned())
+            } else {
+                (known.text.contains('.') && fields.contains_key(SHORT_NAME) && key != SHORT_NAME)
+                    .then(|| format!("write `key: {SHORT_NAME}`, which is the name up to its first dot"))
+            },
         })?;
         Ok(Entry {
             key: parsed,

@@ -403,6 +403,11 @@ fn a_key_with_a_dot_has_a_hint_if_the_entries_have_short_names() {
     a.yaml:3:33: error[WL0173]: entry 1 of `hosts` has a bad key: the key name `a.example.org` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`
         help: write `key: inventory_hostname_short`, which is the name up to its first dot
     ");
+    let host = "{name: 10.0.0.1, inventory_hostname_short: '10', address: x, port: 1}";
+    assert_snapshot!(problems(&plain(&format!("{{type: list, default: [{host}]}}"))), @"
+    a.yaml:3:33: error[WL0173]: entry 1 of `hosts` has a bad key: the key name `10.0.0.1` must start with an ASCII letter, end with one or a digit, and have only those, `_` and `-`
+        help: give each entry a field with a name that begins with a letter, and name the field in `key`
+    ");
 }
 
 #[test]

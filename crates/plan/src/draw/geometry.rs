@@ -38,7 +38,7 @@ pub struct Place {
     pub height: u32,
 }
 
-/// An item that the layout arranges: a node of the drawing, or a bend of an edge in one column.
+/// An item that the layout arranges: a node of the drawing, or a bend of an edge. Each item is in one column.
 pub(super) struct Item {
     /// The number of the item's lane. A lane is the set of items that belong to one group; see the module
     /// `lanes`.

@@ -55,7 +55,7 @@ pub enum Expr {
     /// The projection `a.[*].b`. The first expression has a list or map as its value. The second expression
     /// is evaluated for each entry of this value, and contains [`Expr::Item`] in place of the entry.
     Projection(Child, Child),
-    /// The current entry of the projection around the expression.
+    /// The list entry for which a projection such as `list.[*].name` is evaluated at the moment.
     Item,
     /// The substitution `*template`.
     Substitution(Child),

@@ -97,7 +97,7 @@ impl DriftView {
             Ok(Observation::Reached) => "as it should be".to_owned(),
             Ok(Observation::Absent) => "it no longer exists".to_owned(),
             Ok(Observation::Converging) => "it is converging".to_owned(),
-            Ok(Observation::Differs(how)) => format!("it differs: {how}"),
+            Ok(Observation::Differs(how)) => how.clone(),
             Ok(Observation::CannotTell(why)) => format!("its condition is unknown: {why}"),
             Ok(_) => "its condition is unknown".to_owned(),
             Err(failure) => format!("it can't be observed: {failure}"),
