@@ -10,10 +10,11 @@ use serde::Serialize;
 use serde_json::Value;
 use windlass::engine::{Consent, Ended, EngineError, OutdatedInputs, Request, Stop};
 use windlass::lifecycle::Diff;
-use windlass::model::record::{Event, EventRecord, Intent, ProcessStatus, StepEnd};
+use windlass::model::record::{Event, EventRecord, Failure, Intent, ProcessStatus, Severity, StepEnd};
 use windlass::model::request::RequestRecord;
 use windlass::model::{AssemblyName, ElementName, ProcessId, RequestId, StepId};
 use windlass::store::Holder;
+use windlass::view::log::LogFilter;
 use windlass::view::plan::{PlanView, StepView};
 use windlass::view::rolling::RollingView;
 use windlass::{Following, Pending, Started, Windlass};
@@ -42,9 +43,41 @@ struct EndedView {
     outputs: BTreeMap<String, Value>,
     undone: Diff,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    failures: Vec<FailedStepView>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     rolling: Vec<RollingView>,
+    /// The failed process that `process` has rolled back.
     #[serde(rename = "rolled-back", skip_serializing_if = "Option::is_none")]
     rolled_back: Option<ProcessId>,
+}
+
+/// A step that did not succeed, as JSON.
+#[derive(Serialize)]
+struct FailedStepView {
+    process: ProcessId,
+    /// The part and the action, for example `web__1 Start`.
+    step: String,
+    failure: Failure,
+}
+
+/// Returns the failures of a process, and of the process that it has rolled back. Returns no failures if the log can't
+/// be read, since the result of the process is more important.
+async fn failures(windlass: &Windlass, ended: &Ended) -> Vec<FailedStepView> {
+    if code(ended) == exit::DONE {
+        return Vec::new();
+    }
+    let log = windlass.views().log(&ended.process.assembly, &LogFilter::default()).await;
+    let processes = log.map(|log| log.processes).unwrap_or_default().into_iter();
+    let own = processes.filter(|process| {
+        process.id == ended.process.id || ended.rolled_back.is_some_and(|failed| failed == process.id)
+    });
+    let failed = own.flat_map(|process| {
+        let failed = process.steps.into_iter().filter(|step| step.severity == Severity::Error);
+        failed.filter_map(move |step| {
+            Some(FailedStepView { process: process.id, step: step.title, failure: step.failure? })
+        })
+    });
+    failed.collect()
 }
 
 /// The JSON output about a request that is now queued for the daemon.
@@ -247,7 +280,10 @@ async fn run(
             code(&ended)
         }
         Ok(ended) if end == JsonEnd::Silent => code(&ended),
-        Ok(ended) => print_ended_json(&ended, undone, rolling.take()),
+        Ok(ended) => {
+            let failures = failures(windlass, &ended).await;
+            print_ended_json(&ended, undone, failures, rolling.take())
+        }
         Err(error) => return Err(close(windlass, fail(&error)).await),
     };
     Ok(close(windlass, if is_agreed { code } else { exit::FAILED }).await)
@@ -590,7 +626,12 @@ fn uses_current_packages(arguments: impl Iterator<Item = OsString>) -> bool {
     arguments.any(|word| word.to_string_lossy().starts_with("--current-packages"))
 }
 
-fn print_ended_json(ended: &Ended, undone: Diff, rolling: Vec<RollingView>) -> ExitCode {
+fn print_ended_json(
+    ended: &Ended,
+    undone: Diff,
+    failures: Vec<FailedStepView>,
+    rolling: Vec<RollingView>,
+) -> ExitCode {
     let view = EndedView {
         version: 1,
         assembly: ended.process.assembly.clone(),
@@ -602,6 +643,7 @@ fn print_ended_json(ended: &Ended, undone: Diff, rolling: Vec<RollingView>) -> E
         skipped: ended.tally.skipped,
         outputs: ended.outputs.iter().map(|(name, value)| (name.to_string(), value.shown())).collect(),
         undone,
+        failures,
         rolling,
         rolled_back: ended.rolled_back,
     };

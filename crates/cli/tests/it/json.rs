@@ -2,6 +2,7 @@
 
 use insta::assert_snapshot;
 
+use crate::small::SCRIPTS;
 use crate::{env::TestEnv, run::Run};
 
 fn small() -> TestEnv {
@@ -112,6 +113,20 @@ fn plan() {
       "drift": null
     }
     "#);
+}
+
+/// The result of a failed process names its failed steps.
+#[test]
+fn a_failed_up_names_its_failures() {
+    let env = small();
+    env.script(&format!("{SCRIPTS}/Install.sh"), "#!/bin/sh\necho 'the disk is full' >&2\nexit 3\n");
+    let run = env.run(&["up", "small", "--format", "json"]);
+    assert_eq!(run.code(), Some(1), "{run}");
+    let view: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let failures = view["failures"].as_array().unwrap();
+    assert_eq!(failures.len(), 1, "{view:#}");
+    assert_eq!((&failures[0]["process"], &failures[0]["step"]), (&1.into(), &"box Install".into()));
+    assert!(failures[0]["failure"].to_string().contains("the disk is full"), "{view:#}");
 }
 
 #[test]

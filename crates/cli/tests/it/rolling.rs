@@ -74,6 +74,11 @@ fn a_failed_batch_rolls_back_where_that_is_declared() {
     assert!(all.stdout.contains("\nrolling back: a node of `B` has failed\n"), "{all}");
     let again = env.ok(&["history", "h_bta", "--format", "json"]).stdout;
     assert!(again.contains("rollback to p2"), "{again}");
+    let json = env.run(&[&UP[..], &["--replace", "B", "--yes", "--format", "json"]].concat());
+    assert_eq!(json.code(), Some(1), "{json}");
+    let view: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    let failures = view["failures"].as_array().unwrap();
+    assert!(failures.iter().any(|failure| failure["process"] == view["rolled-back"]), "{view:#}");
 }
 
 #[test]
