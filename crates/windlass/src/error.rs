@@ -1,4 +1,4 @@
-//! The error type [`Error`] of this crate. Each error has a code, which `windlass explain` explains.
+//! The error type `Error` of this crate. Each error has a code, which `windlass explain` explains.
 
 use std::path::PathBuf;
 

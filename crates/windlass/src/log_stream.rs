@@ -92,8 +92,10 @@ pub struct LogStream<'w> {
     live: LiveOutput<'w>,
     /// The processes that are being executed.
     active: BTreeSet<ProcessId>,
-    /// The jobs whose recorded output was returned. They belong to processes that still run.
+    /// The jobs whose recorded output was returned. They belong to processes whose end was not returned yet.
     reported: HashSet<String>,
+    /// The processes whose end was returned. The output of their jobs is not returned again.
+    finished: BTreeSet<ProcessId>,
     /// The running jobs that are followed, by their ids.
     running: HashMap<String, (CallRecord, AssemblyName)>,
     ready: VecDeque<LogEntry>,
@@ -144,6 +146,7 @@ impl<'w> LogStream<'w> {
             live: LiveOutput::new(windlass, false),
             active: BTreeSet::new(),
             reported: HashSet::new(),
+            finished: BTreeSet::new(),
             running: HashMap::new(),
             ready: VecDeque::new(),
             refresh_at: Instant::now(),
@@ -241,7 +244,8 @@ impl<'w> LogStream<'w> {
     async fn refresh(&mut self, events: &[EventRecord]) -> Result<(), Error> {
         let begun = Instant::now();
         let mentioned = events.iter().filter_map(|event| event.draft.process);
-        let processes: BTreeSet<ProcessId> = self.active.iter().copied().chain(mentioned).collect();
+        let mut processes: BTreeSet<ProcessId> = self.active.iter().copied().chain(mentioned).collect();
+        processes.retain(|process| !self.finished.contains(process));
         let mut histories = BTreeMap::new();
         for process in processes {
             if let Some(history) = self.store.process_history(process).await? {
@@ -257,12 +261,19 @@ impl<'w> LogStream<'w> {
             }
             self.report(event, history);
         }
+        let is_end = |event: &EventRecord| matches!(event.draft.body, Event::ProcessEnded { .. });
+        let ended: BTreeSet<ProcessId> =
+            events.iter().filter(|event| is_end(event)).filter_map(|event| event.draft.process).collect();
         for history in histories.into_values() {
             self.report_ended(&history, None);
             if history.process.status.is_final() {
                 self.active.remove(&history.process.id);
-                for job in &history.jobs {
-                    self.reported.remove(&job.id);
+                // The records may show the end of the process before the stream has read its event.
+                if ended.contains(&history.process.id) {
+                    self.finished.insert(history.process.id);
+                    for job in &history.jobs {
+                        self.reported.remove(&job.id);
+                    }
                 }
             } else {
                 self.active.insert(history.process.id);

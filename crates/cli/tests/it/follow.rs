@@ -35,6 +35,30 @@ echo 'second' >&2
 
 const UP: [&str; 4] = ["up", "small", "-p", "password=hunter2-Tr0ub4dor"];
 
+/// Each line appears once, whenever a process ends.
+#[test]
+fn no_line_of_an_ended_process_is_repeated() {
+    let start = r#"
+n=$(($(cat "$WINDLASS_VOLUME_STATE/n" 2>/dev/null || echo 0) + 1))
+echo "$n" >"$WINDLASS_VOLUME_STATE/n"
+sleep "$(printf '0.%02d' $((n * 2)))"
+echo "start $n." >&2
+"#;
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", start), ("Stop", "")]);
+    env.ok(&["up", "small"]);
+    let log = env.spawn(&["log", "-f", "small"]);
+    for process in 2..14 {
+        env.ok(&["heal", "small", "box"]);
+        until("the end is shown", || log.stdout().contains(&format!("p{process} completed")));
+    }
+    let said = log.stdout();
+    log.signal(Signal::INT);
+    log.end();
+    for start in 2..14 {
+        assert_eq!(said.matches(&format!("start {start}.")).count(), 1, "{said}");
+    }
+}
+
 /// Lines of a running job of another process appear immediately, masked, and each once.
 #[test]
 fn a_running_job_is_followed_from_another_process() {
