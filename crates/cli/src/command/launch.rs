@@ -51,15 +51,14 @@ async fn launch(args: LaunchArgs) -> ExitCode {
         open: given.open,
     };
     let stop = signals::listen(grace(&args.how.run));
-    for launched in 0..args.count.get() {
-        let code = launch_one(&args, &input, &stop).await;
-        if code != exit::DONE {
-            // Exit code 2 states that nothing has changed.
-            let has_changed = launched > 0 && !args.how.dry.dry_run && code == exit::wrong_input();
-            return if has_changed { exit::FAILED } else { code };
+    let mut codes = Vec::new();
+    for _ in 0..args.count.get() {
+        codes.push(launch_one(&args, &input, &stop).await);
+        if codes.last() != Some(&exit::DONE) {
+            break;
         }
     }
-    exit::DONE
+    combined(&codes, args.how.dry.dry_run)
 }
 
 async fn launch_one(args: &LaunchArgs, input: &LaunchInput, stop: &Stop) -> ExitCode {
@@ -99,7 +98,10 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
         let command = format!("app destroy {name}");
         let windlass = match open_against(None, Some(run), &command, args.force.force) {
             Ok(windlass) => windlass,
-            Err(error) => return fail(&error),
+            Err(error) => {
+                codes.push(fail(&error));
+                break;
+            }
         };
         let code = if dry.dry_run {
             match windlass.preview(name, Intent::Down).await {
@@ -117,7 +119,7 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
     combined(&codes, dry.dry_run)
 }
 
-/// Returns the exit code of a command that has changed several applications: the first code that is not 0. An
+/// Returns the exit code of a command that launches or removes several applications: the first code that is not 0. An
 /// interruption and a failure take precedence. Exit code 2 states that nothing has changed, so it becomes 1 if another
 /// application has changed.
 fn combined(codes: &[ExitCode], is_dry: bool) -> ExitCode {

@@ -8,7 +8,7 @@ use windlass_model::{AssemblyName, ElementName};
 use windlass_store::{Batch, Holder, Lease, Store, StoreError};
 
 use super::env::EngineEnv;
-use super::look::{Checked, HealthChecks, Seen};
+use super::look::{CheckScope, HealthChecks, Seen};
 use super::previous::Records;
 use super::references::Visitor;
 use super::upkeep::{Upkeep, unknown};
@@ -148,7 +148,7 @@ impl Engine {
             return Err(unknown(&*self.store, name).await?);
         };
         let world = self.records().loaded(snapshot).await?;
-        self.checks().of(world, &Checked::All, None, None, stop).await
+        self.checks().of(world, &CheckScope::All, None, None, stop).await
     }
 
     pub(super) fn records(&self) -> Records<'_> {

@@ -77,7 +77,7 @@ pub(super) struct HealthChecks<'e> {
 }
 
 impl HealthChecks<'_> {
-    /// Checks the health of the elements `checked` of an assembly. `within` is the maximum time for all checks together.
+    /// Checks the health of the elements of an assembly in `scope`. `within` is the maximum time for all checks together.
     /// If a check is not complete after this time, the check counts as a check that could not run.
     ///
     /// `held` is the name of the assembly if the caller holds the lease of this assembly during the checks. If
@@ -87,14 +87,14 @@ impl HealthChecks<'_> {
     pub(super) async fn of(
         &self,
         world: World,
-        checked: &Checked,
+        scope: &CheckScope,
         within: Option<Duration>,
         held: Option<AssemblyName>,
         stop: &Stop,
     ) -> Result<Vec<Seen>, EngineError> {
         let mut preparer = Preparer::new(self.env.drivers.clone(), self.env.places.clone());
         let mut looks = preparer.looks(&world, self.store, self.env.clock.now());
-        looks.retain(|look| checked.contains(&look.element));
+        looks.retain(|look| scope.contains(&look.element));
         let (batches, mut seen) = batches(looks);
         let round = CheckRound::new(stop, within, held, self.parallelism);
         let checks = self.look_round(batches, &round);
@@ -264,14 +264,14 @@ impl HealthChecks<'_> {
 
 /// The elements whose health is checked before the plan of an intent is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Checked {
+pub(super) enum CheckScope {
     /// All elements of the assembly.
     All,
     /// One resource.
     One(ElementName),
 }
 
-impl Checked {
+impl CheckScope {
     /// Returns the elements that affect the plan of an intent. Returns `None` for an assembly that is being removed,
     /// since its plan does not depend on health checks.
     pub(super) fn before(intent: &Intent, assembly: &AssemblyRecord) -> Option<Self> {

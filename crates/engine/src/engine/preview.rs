@@ -8,7 +8,7 @@ use windlass_store::Snapshot;
 use super::core::Engine;
 use super::draft::{Draft, PreviousState};
 use super::env::EngineEnv;
-use super::look::{Checked, Seen};
+use super::look::{CheckScope, Seen};
 use super::moved::refuse_if_moved;
 use super::references::refuse_if_referenced;
 use super::request::Request;
@@ -100,9 +100,9 @@ impl Engine {
         stop: &Stop,
     ) -> Result<Option<Vec<Seen>>, EngineError> {
         let (Some(within), Some(snapshot)) = (request.refresh, snapshot) else { return Ok(None) };
-        let Some(checked) = Checked::before(&request.intent, &snapshot.assembly) else { return Ok(None) };
+        let Some(scope) = CheckScope::before(&request.intent, &snapshot.assembly) else { return Ok(None) };
         let held = is_held.then(|| snapshot.assembly.name.clone());
         let world = self.records().loaded(snapshot.clone()).await?;
-        Box::pin(self.checks().of(world, &checked, Some(within), held, stop)).await.map(Some)
+        Box::pin(self.checks().of(world, &scope, Some(within), held, stop)).await.map(Some)
     }
 }
