@@ -17,19 +17,28 @@ def fetch(address):
         return answer.read().decode()
 
 
-def balance(path):
+def next_backend():
     global turn
+    while True:
+        backends = sorted(os.listdir(arguments[0]))
+        backend = backends[turn % len(backends)]
+        turn += 1
+        try:
+            with open(os.path.join(arguments[0], backend)) as file:
+                return backend, file.read()
+        except FileNotFoundError:
+            # The file was removed after the folder was listed.
+            continue
+
+
+def balance(path):
     backend = path.removeprefix("/drain/")
     if backend != path:
         with changed:
             changed.wait_for(lambda: not in_flight.get(backend))
         return "drained"
     with changed:
-        backends = sorted(os.listdir(arguments[0]))
-        backend = backends[turn % len(backends)]
-        turn += 1
-        with open(os.path.join(arguments[0], backend)) as file:
-            address = file.read()
+        backend, address = next_backend()
         in_flight[backend] = in_flight.get(backend, 0) + 1
     try:
         return fetch(address)
