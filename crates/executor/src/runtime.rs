@@ -99,3 +99,14 @@ pub enum Found {
     /// The job was started, runs no longer, and its end is unknown.
     Gone,
 }
+
+#[cfg(feature = "docker")]
+impl Found {
+    /// Returns the state of a job that has this outcome.
+    pub(crate) fn of(outcome: &Outcome) -> Self {
+        match outcome.end {
+            crate::End::Lost(_) => Self::Gone,
+            _ => Self::Ended(Box::new(outcome.clone())),
+        }
+    }
+}

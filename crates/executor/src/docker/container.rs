@@ -11,7 +11,7 @@ use bollard::models::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    Capability, Job, JobError, JobId, JobProblem, Network, Owner, Root, User, Volume,
+    Capability, Job, JobError, JobId, JobProblem, Limits, Network, Owner, Root, User, Volume,
     docker::{Description, DockerOptions, EngineKind, input::FOLDER},
 };
 
@@ -104,7 +104,8 @@ pub(crate) fn body(job: &Job, context: ContainerContext<'_>) -> ContainerCreateB
     let mut volumes_from = vec![format!("{anchor}:ro")];
     volumes_from.extend(scratch.map(|scratch| format!("{scratch}:rw")));
     let mut host = strict(engine);
-    limit(&mut host, job, options, engine);
+    limit(&mut host, &job.limits, options, engine, OWN_THREADS);
+    host.tmpfs = Some(tmp(job.isolation.tmp_bytes.unwrap_or(options.tmp_bytes)));
     host.network_mode = Some(network(&job.network, anchor));
     host.readonly_rootfs = Some(job.isolation.root == Root::ReadOnly);
     host.cap_add = Some(job.isolation.capabilities.iter().cloned().collect());
@@ -160,26 +161,35 @@ pub(crate) fn strict(engine: &Description) -> HostConfig {
     }
 }
 
-fn limit(host: &mut HostConfig, job: &Job, options: &DockerOptions, engine: &Description) {
+/// Sets the limits of a container as far as the engine enforces them. `options` contains the limits of jobs that set
+/// no limits. `own` is the number of processes and threads in the container that do not belong to the job.
+pub(crate) fn limit(
+    host: &mut HostConfig,
+    limits: &Limits,
+    options: &DockerOptions,
+    engine: &Description,
+    own: i64,
+) {
     let enforces = |capability| engine.capabilities.contains(&capability);
     if enforces(Capability::MemoryLimit) {
-        let bytes = job.limits.memory_bytes.unwrap_or(options.memory_bytes);
+        let bytes = limits.memory_bytes.unwrap_or(options.memory_bytes);
         host.memory = Some(i64::try_from(bytes).unwrap_or(i64::MAX));
         // Equal values mean that the container gets no swap.
         host.memory_swap = host.memory;
     }
     if enforces(Capability::PidsLimit) {
-        // The first process and its threads count as processes, too.
-        host.pids_limit = Some(i64::from(job.limits.pids.unwrap_or(options.pids)) + OWN_THREADS);
+        host.pids_limit = Some(i64::from(limits.pids.unwrap_or(options.pids)) + own);
     }
     if enforces(Capability::CpuLimit) {
         let processors = u32::try_from(engine.processors).unwrap_or(1).saturating_mul(1000);
-        let millis = job.limits.cpu_millis.unwrap_or(options.cpu_millis).min(processors);
+        let millis = limits.cpu_millis.unwrap_or(options.cpu_millis).min(processors);
         host.nano_cpus = Some(i64::from(millis) * 1_000_000);
     }
-    let tmp = job.isolation.tmp_bytes.unwrap_or(options.tmp_bytes);
-    let tmp = format!("rw,nosuid,nodev,exec,mode=1777,size={tmp}");
-    host.tmpfs = Some([("/tmp".to_owned(), tmp)].into());
+}
+
+/// Returns the file system `/tmp` of a container.
+pub(crate) fn tmp(bytes: u64) -> HashMap<String, String> {
+    [("/tmp".to_owned(), format!("rw,nosuid,nodev,exec,mode=1777,size={bytes}"))].into()
 }
 
 /// Number of threads of the first process while a job runs: the main thread, one for each of two streams, one
@@ -214,7 +224,8 @@ pub(crate) fn mount_of(name: String, path: String) -> Mount {
     }
 }
 
-fn user(user: User) -> String {
+/// Returns a user in the notation of container engines.
+pub(crate) fn user(user: User) -> String {
     match user.gid {
         Some(gid) => format!("{}:{gid}", user.uid),
         None => user.uid.to_string(),

@@ -365,7 +365,7 @@ impl Runtime for DockerRuntime {
         if let Some(handle) = self.shared.handle(id) {
             match handle.phase() {
                 Phase::Waiting | Phase::Running => return Ok(Found::Running),
-                Phase::Ended(outcome) => return Ok(found(&outcome)),
+                Phase::Ended(outcome) => return Ok(Found::of(&outcome)),
                 Phase::Failed(_) => {}
             }
         }
@@ -454,12 +454,5 @@ impl Runtime for DockerRuntime {
         ids.sort();
         ids.dedup();
         Ok(ids)
-    }
-}
-
-fn found(outcome: &Arc<Outcome>) -> Found {
-    match outcome.end {
-        crate::End::Lost(_) => Found::Gone,
-        _ => Found::Ended(Box::new((**outcome).clone())),
     }
 }

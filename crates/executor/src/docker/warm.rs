@@ -27,13 +27,16 @@ use bollard::{
 };
 use futures::Stream;
 use rustix::fs::{FlockOperation, flock};
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::{
+    io::{AsyncRead, ReadBuf},
+    sync::OnceCell,
+};
 
 use crate::{
     Job, Limits, Network, RuntimeError,
     docker::{
-        Engine, EngineError,
-        container::{mount_of, no_health_check, volume_name, volume_problems},
+        Description, DockerOptions, Engine, EngineError,
+        container::{self, mount_of, no_health_check, volume_name, volume_problems},
         error::unavailable,
     },
     pool::{Carrier, EndContainer, Shape, StartError, WarmContainer},
@@ -46,14 +49,8 @@ const PLACE: &str = "/windlass";
 /// Size in bytes of `/tmp`, which is the `TMPDIR` of all jobs.
 const TMP_BYTES: u64 = 64 << 20;
 
-/// Maximum number of processes of a job that sets no such limit.
-const PIDS: u32 = 256;
-
-/// Maximum memory in bytes of a job that sets no such limit.
-const MEMORY: u64 = 512 << 20;
-
-/// User `nobody`, for jobs that name no user.
-const USER: &str = "65534:65534";
+/// Number of processes of a warm container that do not belong to a job: the runner, which is the first process.
+const OWN_PROCESSES: i64 = 1;
 
 /// Label of every warm container. The value is the name of the pool.
 const POOL: &str = "io.windlass.pool";
@@ -69,6 +66,10 @@ const LAST_WORDS: usize = 1000;
 pub struct WarmContainers {
     engine: Engine,
     client: Client,
+    /// Description of the engine. It is read before the first container is created.
+    description: OnceCell<Description>,
+    /// Limits and user of jobs that set none: the same as in fresh containers.
+    defaults: DockerOptions,
     images: Mutex<HashSet<String>>,
 }
 
@@ -93,7 +94,13 @@ impl WarmContainers {
         let path = folder.clone();
         let client =
             Client::join(folder).map_err(|source| RuntimeError::Storage { action: "write", path, source })?;
-        Ok(Self { engine, client, images: Mutex::default() })
+        Ok(Self {
+            engine,
+            client,
+            description: OnceCell::new(),
+            defaults: DockerOptions::new(),
+            images: Mutex::default(),
+        })
     }
 
     async fn has_image(&self, image: &str) -> bool {
@@ -126,10 +133,32 @@ impl WarmContainers {
 
     async fn create(&self, shape: &Shape, image: &str) -> Result<String, EngineError> {
         let docker = self.engine.client();
-        let body = body(shape, image, &self.client);
+        let engine = self.description.get_or_try_init(|| self.engine.describe()).await?;
+        let host = self.host(shape, engine);
+        let body = body(shape, image, &self.client, host);
         let created =
             self.engine.call("create a warm container", docker.create_container(None, body)).await?;
         Ok(created.id)
+    }
+
+    /// Returns the isolation, the limits and the volumes of a warm container.
+    fn host(&self, shape: &Shape, engine: &Description) -> HostConfig {
+        let own = Mount { target: Some(PLACE.to_owned()), typ: Some(MountType::VOLUME), ..Mount::default() };
+        let volumes = shape.volumes.iter().map(|(name, path)| mount_of(name.clone(), path.clone()));
+        let mut host = HostConfig {
+            auto_remove: Some(true),
+            network_mode: Some(shape.network.clone()),
+            tmpfs: Some(container::tmp(TMP_BYTES)),
+            mounts: Some([own].into_iter().chain(volumes).collect()),
+            shm_size: Some(16 << 20),
+            log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
+            ..container::strict(engine)
+        };
+        let mut limits = Limits::default();
+        (limits.memory_bytes, limits.pids, limits.cpu_millis) =
+            (shape.memory_bytes, shape.pids, shape.cpu_millis);
+        container::limit(&mut host, &limits, &self.defaults, engine, OWN_PROCESSES);
+        host
     }
 
     /// Copies the [runner](crate::runner) into the container, attaches to the container, and starts it.
@@ -180,10 +209,7 @@ impl Carrier for WarmContainers {
             Network::Host => "host".to_owned(),
             Network::Named(name) => name.clone(),
         };
-        let user = match job.user {
-            Some(user) => format!("{}:{}", user.uid, user.gid.unwrap_or(user.uid)),
-            None => USER.to_owned(),
-        };
+        let user = container::user(job.user.unwrap_or(self.defaults.user));
         let Limits { memory_bytes, pids, cpu_millis, .. } = job.limits;
         Some(Shape { image: Some(image), network, user, memory_bytes, pids, cpu_millis, volumes })
     }
@@ -236,28 +262,7 @@ impl Carrier for WarmContainers {
 }
 
 /// Returns the definition of a warm container, for the request that creates it.
-fn body(shape: &Shape, image: &str, client: &Client) -> ContainerCreateBody {
-    let memory = i64::try_from(shape.memory_bytes.unwrap_or(MEMORY)).unwrap_or(i64::MAX);
-    let own = Mount { target: Some(PLACE.to_owned()), typ: Some(MountType::VOLUME), ..Mount::default() };
-    let volumes = shape.volumes.iter().map(|(name, path)| mount_of(name.clone(), path.clone()));
-    let tmp = format!("rw,exec,nosuid,nodev,mode=1777,size={TMP_BYTES}");
-    let host = HostConfig {
-        auto_remove: Some(true),
-        network_mode: Some(shape.network.clone()),
-        readonly_rootfs: Some(true),
-        cap_drop: Some(vec!["ALL".to_owned()]),
-        security_opt: Some(vec!["no-new-privileges".to_owned()]),
-        // The runner (the first process of the container) counts as one process, too.
-        pids_limit: Some(i64::from(shape.pids.unwrap_or(PIDS)) + 1),
-        memory: Some(memory),
-        memory_swap: Some(memory),
-        nano_cpus: shape.cpu_millis.map(|millis| i64::from(millis) * 1_000_000),
-        tmpfs: Some(HashMap::from([("/tmp".to_owned(), tmp)])),
-        mounts: Some([own].into_iter().chain(volumes).collect()),
-        shm_size: Some(16 << 20),
-        log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
-        ..HostConfig::default()
-    };
+fn body(shape: &Shape, image: &str, client: &Client, host: HostConfig) -> ContainerCreateBody {
     let command = [&format!("{PLACE}/runner"), "serve", &format!("{PLACE}/jobs"), "/tmp", "/dev/shm"];
     let labels = [(POOL, client.scope.as_str()), (POOL_CLIENT, client.name.as_str())];
     ContainerCreateBody {

@@ -236,9 +236,7 @@ impl Runtime for PoolRuntime {
 
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
         if let Some(job) = self.job(id) {
-            return Ok(job
-                .outcome()
-                .map_or(Found::Running, |outcome| Found::Ended(Box::new((*outcome).clone()))));
+            return Ok(job.outcome().map_or(Found::Running, |outcome| Found::of(&outcome)));
         }
         let found = self.fresh.find(id).await?;
         if found == Found::Never {

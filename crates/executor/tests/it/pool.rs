@@ -126,8 +126,9 @@ async fn what_a_job_leaves_running_is_named() {
 #[tokio::test]
 async fn a_runner_that_dies_loses_its_job_and_nothing_else() {
     let world = World::new(1);
-    let outcome =
-        world.pool.run(&id("kills"), &sh("echo said; sleep 0.1; kill -9 $PPID; sleep 2")).await.unwrap();
+    world.pool.submit(&id("kills"), &sh("echo said; sleep 0.1; kill -9 $PPID; sleep 2")).await.unwrap();
+    let outcome = world.pool.wait(&id("kills")).await.unwrap();
+    assert_eq!(world.pool.find(&id("kills")).await.unwrap(), Found::Gone);
     assert!(
         matches!(&outcome.end, End::Lost(why) if why.contains("its runner has exited")),
         "{:?}",

@@ -140,6 +140,30 @@ async fn a_container_is_as_hard_as_a_fresh_one() {
     world.close().await;
 }
 
+/// A job without limits gets the default limits of a fresh container, as far as the engine enforces them.
+#[tokio::test]
+async fn a_warm_container_has_the_limits_of_a_fresh_one() {
+    use windlass_executor::Capability;
+    let Some(world) = World::new("a_warm_container_has_the_limits", 1).await else { return };
+    assert_eq!(world.printed("first", sh("ulimit -c")).await, "0");
+    let warm = world.containers(&world.scope()).pop_first().unwrap();
+    let host = "{{.HostConfig.Memory}} {{.HostConfig.MemorySwap}} {{.HostConfig.PidsLimit}} {{.HostConfig.NanoCpus}}";
+    let found = ask(&world.place.engine, &["inspect", "--format", host, &warm]).pop_first().unwrap();
+    let found: Vec<u64> = found.split(' ').map(|number| number.parse().unwrap_or(0)).collect();
+    let engine = world.place.engine.describe().await.unwrap();
+    let when = |can, most| if engine.capabilities.contains(&can) { most } else { 0 };
+    let memory = when(Capability::MemoryLimit, 512 << 20);
+    let processors = u64::try_from(engine.processors).unwrap().min(2);
+    // The runner is one more process.
+    let pids = when(Capability::PidsLimit, 256 + 1);
+    assert_eq!(found, [memory, memory, pids, when(Capability::CpuLimit, processors * 1_000_000_000)]);
+    // A limit above the number of processors is lowered, because the engine would refuse the container.
+    let mut limits = Limits::default();
+    limits.cpu_millis = Some(1_000_000);
+    assert_eq!(world.printed("many", sh("echo over").limits(limits)).await, "over");
+    world.close().await;
+}
+
 /// Warm containers have the default isolation, so a job that requests another one gets a fresh container.
 #[tokio::test]
 async fn a_job_with_its_own_isolation_gets_a_fresh_container() {
