@@ -230,6 +230,17 @@ fn links_stay_in_the_package() {
     ");
 }
 
+/// The path of a package folder may be relative, or lead through a link.
+#[test]
+fn a_link_inside_a_linked_folder_is_allowed() {
+    let folder = Folder::with(&[("scripts/launch.sh", "true")]);
+    folder.link("scripts/also.sh", "launch.sh");
+    folder.link("alias", "scripts");
+    let files = windlass_project::files_in(&folder.path("alias")).unwrap();
+    let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(paths, ["also.sh", "launch.sh"]);
+}
+
 #[test]
 fn a_package_has_files_and_folders_only() {
     let folder = Folder::with(&[("web/resource.yaml", &resource("web"))]);
