@@ -67,7 +67,7 @@ pub use contract::{Context, Driver, Found, JobFailure, Nature, Purpose, Query, R
 pub use keys::{Setting, SettingError};
 pub use location::{Location, Placement, PoolSecrets};
 pub use masking::texts;
-pub use package::{Binding, Bindings, Package};
+pub use package::{Binding, Bindings, CommandArgument, Package};
 pub use problem::{Declaration, PackageProblem};
 pub use settings::{CallSettingError, CallSettings, duration_schema, setting, text_of_setting};
 pub use unrecorded::Unrecorded;

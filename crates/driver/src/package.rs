@@ -11,7 +11,7 @@ use windlass_model::instance::{shape, shape_of};
 use windlass_model::name::DriverKind;
 use windlass_model::pins::Pins;
 use windlass_model::record::{PackageFile, PackageRecord};
-use windlass_model::{Action, DescriptorName, Transition};
+use windlass_model::{Action, DescriptorName, PropertyName, Transition};
 use windlass_update_ops::Shape;
 
 /// A driver chosen for an action, from `drivers:` or `default-driver:` of a resource descriptor.
@@ -23,6 +23,20 @@ pub struct Binding {
     pub infrastructure: Vec<String>,
     /// The driver properties: `effect`, `timeout`, and those specific to the driver.
     pub properties: BTreeMap<String, Value>,
+}
+
+/// An argument that a command declares in `properties`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CommandArgument {
+    /// Whether each call must contain the argument. An argument with a default is never missing.
+    #[serde(default)]
+    pub required: bool,
+    /// Whether the value is a secret, which is masked in all output.
+    #[serde(default)]
+    pub sensitive: bool,
+    /// The value that applies if a call does not contain the argument.
+    #[serde(default)]
+    pub default: Option<String>,
 }
 
 impl Binding {
@@ -41,6 +55,10 @@ pub struct Bindings {
     /// The declared commands and the drivers named for each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub commands: BTreeMap<String, Vec<Binding>>,
+    /// The declared arguments of the commands, by the names of the commands. A command without an entry accepts all
+    /// arguments.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub arguments: BTreeMap<String, BTreeMap<PropertyName, CommandArgument>>,
     /// The default drivers: they serve the declared actions for which the descriptor names no driver.
     pub default: Vec<Binding>,
     /// The drivers that search for existing instances, from the key `queries` of the descriptor.

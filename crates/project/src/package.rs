@@ -9,15 +9,18 @@
 //!
 //! A link may point to a file of the same package, and is stored as a copy of that file.
 
+use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use windlass_descriptor::property::PropertyDecl;
 use windlass_descriptor::resource::{ActionDecl, DriverDecl};
+use windlass_descriptor::template::Value;
 use windlass_descriptor::{Descriptor, ResourceDescriptor};
-use windlass_driver::{Binding, Bindings, Package};
-use windlass_model::DescriptorName;
+use windlass_driver::{Binding, Bindings, CommandArgument, Package};
 use windlass_model::record::PackageFile;
+use windlass_model::{DescriptorName, PropertyName};
 use windlass_source::{Code, Diagnostic, Diagnostics, files};
 
 use crate::codes;
@@ -75,7 +78,10 @@ pub fn package_in(folder: &Path) -> Result<Option<Package>, Diagnostics> {
 /// Returns an error if a file can't be read, or if a file is not allowed in a package.
 pub fn files_in(folder: &Path) -> Result<Vec<PackageFile>, Diagnostics> {
     let (ignored, diagnostics) = Ignored::of(folder);
-    let mut reader = Reader { root: folder, ignored, files: Vec::new(), bytes: 0, full: false, diagnostics };
+    // If the folder is missing, reading it reports the error.
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let mut reader =
+        Reader { root: folder, real, ignored, files: Vec::new(), bytes: 0, full: false, diagnostics };
     reader.folder(folder, 0);
     if reader.diagnostics.has_errors() {
         reader.diagnostics.sort();
@@ -99,9 +105,24 @@ fn bindings(resource: &ResourceDescriptor) -> Bindings {
             .iter()
             .map(|(name, action)| (name.to_string(), drivers(action)))
             .collect(),
+        arguments: resource
+            .commands
+            .iter()
+            .filter(|(_, command)| !command.properties.is_empty())
+            .map(|(name, command)| (name.to_string(), arguments(command)))
+            .collect(),
         default: resource.default_drivers.iter().map(binding).collect(),
         queries: resource.queries.iter().map(binding).collect(),
     }
+}
+
+fn arguments(command: &ActionDecl) -> BTreeMap<PropertyName, CommandArgument> {
+    let argument = |declared: &PropertyDecl| CommandArgument {
+        required: declared.required,
+        sensitive: declared.sensitive,
+        default: declared.effective().and_then(Value::literal).map(str::to_owned),
+    };
+    command.properties.iter().map(|(name, declared)| (name.clone(), argument(declared))).collect()
 }
 
 fn binding(driver: &DriverDecl) -> Binding {
@@ -114,6 +135,8 @@ fn binding(driver: &DriverDecl) -> Binding {
 
 struct Reader<'a> {
     root: &'a Path,
+    /// The absolute path of `root`, without links. The target of a link is compared with this path.
+    real: PathBuf,
     ignored: Ignored,
     files: Vec<PackageFile>,
     bytes: u64,
@@ -154,7 +177,7 @@ impl Reader<'_> {
     fn link(&mut self, path: &Path) {
         let help = "put a copy of the file there";
         match path.canonicalize().and_then(|target| Ok((target.metadata()?, target))) {
-            Ok((_, target)) if !target.starts_with(self.root) => {
+            Ok((_, target)) if !target.starts_with(&self.real) => {
                 let message =
                     format!("`{}` is a link out of the package, to `{}`", shown(path), shown(&target));
                 self.refuse(codes::LINK, message, help);

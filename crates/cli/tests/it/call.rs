@@ -56,6 +56,35 @@ fn a_command_reaches_its_script_with_its_arguments() {
     env.ok(&["down", "small"]);
 }
 
+/// The arguments of a command are checked against its declaration before the command runs.
+#[test]
+fn declared_arguments_are_checked() {
+    let env = small("effect: once");
+    env.edit(
+        RESOURCE,
+        "  backup: {}",
+        "  backup: {properties: {target: {required: true}, keep: {default: 7}, key: {type: password}}}",
+    );
+    env.ok(&["check", "small"]);
+    env.ok(&["up", "small"]);
+    env.clear_trace();
+    let call = ["call", "small", "box", "backup"];
+    assert_snapshot!(env.refuses(&[&call[..], &["-a", "targte=/srv"]].concat()), @"error[WL0522]: command `backup` of `box` can't be called: it has no argument `targte`; did you mean `target`?");
+    assert_snapshot!(env.refuses(&[&call[..], &["-a", "target=/srv", "-a", "zip=yes"]].concat()), @"error[WL0522]: command `backup` of `box` can't be called: it has no argument `zip`; it declares only `keep`, `key`, `target`");
+    assert_snapshot!(env.refuses(&call), @"error[WL0522]: command `backup` of `box` can't be called: it needs the argument `target`; pass `-a target=VALUE`");
+    assert_snapshot!(env.refuses(&[&call[..], &["--dry-run"]].concat()), @"error[WL0522]: command `backup` of `box` can't be called: it needs the argument `target`; pass `-a target=VALUE`");
+    assert_eq!(env.trace(), [""; 0]);
+    env.ok(&[&call[..], &["-a", "target=/srv", "-a", "key=hunter2hunter2"]].concat());
+    let input = std::fs::read_to_string(env.trace_file().with_file_name("input")).unwrap();
+    assert!(input.contains("target: \"/srv\"") && input.contains("keep: \"7\""), "{input}");
+    let log = env.ok(&["log", "small", "box"]).stdout;
+    assert!(log.contains("/srv") && !log.contains("hunter2"), "{log}");
+
+    env.edit(RESOURCE, "default: 7", "default: '${name}'");
+    let error = env.refuses(&["check", "small"]);
+    assert!(error.contains("the default of a command's argument must be a text without `${…}`"), "{error}");
+}
+
 /// A driver that only a command names checks its properties, too.
 #[test]
 fn the_driver_of_a_command_is_checked() {

@@ -10,6 +10,7 @@ use super::context::Said;
 use super::{policies, values};
 use crate::codes;
 use crate::cycle;
+use crate::property::PropertyDecl;
 use crate::resource::ResourceDescriptor;
 use crate::scope::Scope;
 use crate::template::Value;
@@ -25,6 +26,9 @@ pub(super) fn check(resource: &Arc<ResourceDescriptor>, said: &mut Said<'_>) {
     }
     for operation in resource.operations.values().chain(resource.commands.values()) {
         values::types(&operation.properties, &resource.data_types, said);
+    }
+    for argument in resource.commands.values().flat_map(|command| command.properties.values()) {
+        default_of_argument(argument, said);
     }
     for (name, private) in &resource.private_properties {
         let Some(public) = resource.properties.get(name) else { continue };
@@ -44,6 +48,16 @@ pub(super) fn check(resource: &Arc<ResourceDescriptor>, said: &mut Said<'_>) {
     policies::of_resource(resource, said);
     values::data_types(&resource.data_types, said);
     said.diagnostics.extend(cycle::problems_of_resource(resource));
+}
+
+/// Reports a default of a command's argument that is not a plain text. An operator gives arguments as texts, and
+/// nothing evaluates a `${…}` in them.
+fn default_of_argument(argument: &PropertyDecl, said: &mut Said<'_>) {
+    for value in argument.values().filter(|value| value.literal().is_none()) {
+        let message = "the default of a command's argument must be a text without `${…}`";
+        let diagnostic = said.at(Severity::Error, codes::WRONG_SORT, value.span, message);
+        said.push(diagnostic.help("write a text, or pass the value with `windlass call … -a NAME=VALUE`"));
+    }
 }
 
 /// Reports `on-package-change: reconfigure` in a resource that declares no Reconfigure.

@@ -2,23 +2,28 @@
 
 use std::collections::BTreeMap;
 
+use windlass_driver::CommandArgument;
 use windlass_lifecycle::{Diff, Planned};
 use windlass_model::assembly::ElementKind;
 use windlass_model::work::{Reason, Work};
-use windlass_model::{Action, CommandName, ElementName, Side, State};
+use windlass_model::{Action, CommandName, ElementName, PropertyName, Side, State};
 use windlass_plan::PlanBuilder;
+use windlass_source::suggest;
 
+use super::request::{Argument, Arguments};
 use crate::error::EngineError;
 use crate::world::World;
 
 /// The maximum number of parts that a message names.
 const SHOWN: usize = 2;
 
-/// Returns the plan that calls a command. The plan has one step.
+/// Returns the plan that calls a command. The plan has one step. Checks the arguments against those that the command
+/// declares, and adds the missing defaults.
 pub(super) fn planned(
     world: &World,
     part: &ElementName,
     command: &CommandName,
+    given: &mut Arguments,
 ) -> Result<Planned, EngineError> {
     let topology = world.version(Side::Installed);
     let refused =
@@ -49,8 +54,44 @@ pub(super) fn planned(
         };
         return Err(refused(format!("`{}` {known}", package.name())));
     }
+    if let Some(declared) = bindings.arguments.get(command.as_str()) {
+        complete(given, declared).map_err(refused)?;
+    }
     let mut builder = PlanBuilder::<Work, Reason>::new();
     builder.step(Work::Command { element: part.clone(), command: command.clone() });
     let plan = builder.build().expect("one step waits for nothing");
     Ok(Planned { plan, diff: Diff::default(), undone: Diff::default(), surge: BTreeMap::new() })
+}
+
+/// Checks arguments against the declared arguments of a command. Adds the default of each missing argument, and marks
+/// the values that are declared as secrets.
+///
+/// # Errors
+/// Returns the reason why the command can't be called: an argument is unknown, or a required argument is missing.
+fn complete(given: &mut Arguments, declared: &BTreeMap<PropertyName, CommandArgument>) -> Result<(), String> {
+    if let Some(unknown) = given.0.keys().find(|name| !declared.contains_key(*name)) {
+        let near = suggest(unknown.as_str(), declared.keys().map(PropertyName::as_str));
+        let help = near.map_or_else(
+            || {
+                let known: Vec<String> = declared.keys().map(|name| format!("`{name}`")).collect();
+                format!("it declares only {}", known.join(", "))
+            },
+            |near| format!("did you mean `{near}`?"),
+        );
+        return Err(format!("it has no argument `{unknown}`; {help}"));
+    }
+    for (name, declared) in declared {
+        match (given.0.get_mut(name), &declared.default) {
+            (Some(argument), _) => argument.sensitive |= declared.sensitive,
+            (None, Some(default)) => {
+                let value = default.as_str().into();
+                given.0.insert(name.clone(), Argument { value, sensitive: declared.sensitive });
+            }
+            (None, None) if declared.required => {
+                return Err(format!("it needs the argument `{name}`; pass `-a {name}=VALUE`"));
+            }
+            (None, None) => {}
+        }
+    }
+    Ok(())
 }

@@ -140,7 +140,7 @@ impl EngineEnv {
             intent: requested,
             desired,
             packages: instead,
-            arguments,
+            mut arguments,
             expected,
             consent,
             selection,
@@ -225,7 +225,7 @@ impl EngineEnv {
             self.preflight(&world, target.options.adopt)?;
         }
         let mut planned = match &called {
-            Some((part, command)) => call::planned(&world, part, command)?,
+            Some((part, command)) => call::planned(&world, part, command, &mut arguments)?,
             None => planned(&world, &target.options)?,
         };
         if !planned.surge.is_empty() {
