@@ -1,5 +1,7 @@
 //! Tests that templates can't run forever, exhaust the machine or access the outside.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use windlass_source::Source;
@@ -77,6 +79,22 @@ fn sync_of_what_can_not_change_does_not_wait() {
     let begin = Instant::now();
     fails_with(&engine(), "v: (( sync[1|x|->x == 2|x|->x|60] ))\n", "sync timeout reached");
     assert!(begin.elapsed() < Duration::from_secs(30));
+}
+
+/// While a document changes, no `sync` gives up: neither the first nor the second one that waits in the same pass.
+#[test]
+fn several_syncs_wait_while_the_document_changes() {
+    let calls = Arc::new(AtomicI64::new(0));
+    let engine = engine().with_function("tick", move |_, _| {
+        Ok(Node::new(Value::Int(calls.fetch_add(1, Ordering::Relaxed))))
+    });
+    // The nodes `c…` need one pass each.
+    let chain: String = (0..9).map(|at| format!("c{at}: (( c{} ))\n", at + 1)).collect();
+    let text = format!(
+        "v: (( sync[tick()|x|->x >= 6|x|->true|60] ))\nw: (( sync[tick()|x|->x >= 6|x|->true|60] ))\n{chain}c9: 1\n"
+    );
+    let result = run(&engine, &text).unwrap();
+    assert!(result.contains("v: true\nw: true\n"), "{result}");
 }
 
 #[test]
