@@ -42,3 +42,8 @@ pub use sensitive::{Sensitive, SensitiveString};
 
 /// The text that replaces a secret.
 pub const MASK: &str = "***";
+
+/// The README's examples, as doc tests.
+#[cfg(all(doctest, feature = "seal"))]
+#[doc = include_str!("../README.md")]
+mod readme {}
