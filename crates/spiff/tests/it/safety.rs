@@ -85,9 +85,8 @@ fn sync_of_what_can_not_change_does_not_wait() {
 #[test]
 fn several_syncs_wait_while_the_document_changes() {
     let calls = Arc::new(AtomicI64::new(0));
-    let engine = engine().with_function("tick", move |_, _| {
-        Ok(Node::new(Value::Int(calls.fetch_add(1, Ordering::Relaxed))))
-    });
+    let engine = engine()
+        .with_function("tick", move |_, _| Ok(Node::new(Value::Int(calls.fetch_add(1, Ordering::Relaxed)))));
     // The nodes `c…` need one pass each.
     let chain: String = (0..9).map(|at| format!("c{at}: (( c{} ))\n", at + 1)).collect();
     let text = format!(

@@ -152,13 +152,16 @@ impl PostgresStore {
     /// future is not polled.
     fn write(&self, leases: Vec<Lease>, work: Work) -> BoxFuture<'static, Result<Seq, StoreError>> {
         let (reply, answer) = oneshot::channel();
-        if let Err(refusal) = self.waiting.more(&leases) {
+        // After the queue has refused a batch, it refuses all later batches of the same leases. It never refuses the
+        // release of a lease for this reason.
+        let fenced = if matches!(work, Work::Release) { Vec::new() } else { leases.clone() };
+        if let Err(refusal) = self.waiting.more(&fenced) {
             return Box::pin(std::future::ready(Err(refusal)));
         }
         match self.writes.try_send(QueuedWrite { leases, work, reply }) {
             Ok(()) => Box::pin(async { answer.await.unwrap_or(Err(StoreError::Closed)) }),
-            Err(TrySendError::Full(write)) => {
-                self.waiting.refused(&write.leases);
+            Err(TrySendError::Full(_)) => {
+                self.waiting.refused(&fenced);
                 Box::pin(std::future::ready(Err(StoreError::Behind { path: self.name.as_str().into() })))
             }
             Err(TrySendError::Closed(_)) => Box::pin(std::future::ready(Err(StoreError::Closed))),
@@ -202,6 +205,7 @@ impl Store for PostgresStore {
     }
 
     async fn release(&self, lease: Lease) -> Result<(), StoreError> {
+        self.waiting.room().await;
         self.write(vec![lease], Work::Release).await.map(|_| ())
     }
 

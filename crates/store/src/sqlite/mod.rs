@@ -167,6 +167,7 @@ impl Store for SqliteStore {
     }
 
     async fn release(&self, lease: Lease) -> Result<(), StoreError> {
+        self.room().await;
         self.write(move |db| leases::release(db, &lease)).await
     }
 

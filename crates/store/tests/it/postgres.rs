@@ -404,6 +404,21 @@ async fn a_lock_of_another_program_is_a_timeout() {
     store.release(lease).await.expect("it was never lost");
 }
 
+/// A full queue refuses batches. The lease can still be released, so that the next process need not wait until the
+/// lease expires.
+#[tokio::test]
+async fn a_lease_is_released_after_a_full_queue() {
+    let Some(place) = OnServer::get("a_lease_is_released_after_a_full_queue") else { return };
+    let store = place.store().await;
+    let lease = store.lease(&samples::name("h_bta"), &samples::holder(1)).await.expect("it is free");
+    // The runtime has one thread, so no batch is written before the first `await`.
+    let refused =
+        (0..).map(|_| store.commit(&lease, Batch::new())).find_map(futures::FutureExt::now_or_never);
+    assert!(matches!(refused, Some(Err(StoreError::Behind { .. }))), "{refused:?}");
+    store.release(lease.clone()).await.expect("a release is always accepted");
+    let _again = store.lease(&lease.scope, &samples::holder(2)).await.expect("it was released");
+}
+
 /// `sslmode` and `sslrootcert` of an address control how a server on the network is reached and verified.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_on_the_network_is_reached_by_tls() {
