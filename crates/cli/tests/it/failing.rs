@@ -459,6 +459,46 @@ fn a_part_that_may_run_is_stopped_before_its_removal() {
     }
 }
 
+/// A failed Stop leaves a complete instance, which may contain data. It is stopped again, and never uninstalled
+/// without consent.
+#[test]
+fn a_part_whose_stop_failed_is_not_uninstalled() {
+    for command in
+        [&["up", "small"][..], &["heal", "small", "box"], &["heal", "small", "--all"], &["retry", "small"]]
+    {
+        let env = fragile();
+        env.ok(&["up", "small"]);
+        env.fails("Stop", true);
+        assert_eq!(env.run(&["heal", "small", "box"]).code(), Some(1));
+        env.clear_trace();
+        assert_eq!(env.run(command).code(), Some(1));
+        assert_eq!(env.trace(), ["Stop"], "{command:?}");
+        env.fails("Stop", false);
+        env.clear_trace();
+        env.ok(command);
+        assert_eq!(env.trace(), ["Stop", "Start", "Integrity"], "{command:?}");
+    }
+}
+
+/// If the Stop of a part always fails, the operator can replace the part, and remove the assembly.
+#[test]
+fn a_part_that_cannot_be_stopped_is_replaced_with_consent_and_removed() {
+    let env = fragile();
+    env.ok(&["up", "small"]);
+    env.fails("Stop", true);
+    assert_eq!(env.run(&["heal", "small", "box"]).code(), Some(1));
+    let replace = ["up", "small", "--replace", "box"];
+    let refused = env.refuses(&replace);
+    assert!(refused.contains("WL0541") && refused.contains("`box`"), "{refused}");
+    env.clear_trace();
+    env.ok(&[&replace[..], &["--yes"]].concat());
+    assert_eq!(env.trace(), ["Uninstall", "Install", "Configure", "Start", "Integrity"]);
+    assert_eq!(env.run(&["down", "small"]).code(), Some(1));
+    env.clear_trace();
+    env.ok(&["down", "small"]);
+    assert_eq!(env.trace(), ["Uninstall"]);
+}
+
 #[test]
 fn a_half_removed_part_is_replaced_by_the_next_up() {
     let env = fragile();

@@ -47,6 +47,8 @@ impl<'a> ChangeRules<'a> {
         let Some(after) = part.after else { return ChangeKind::Remove };
         let start = part.now.state.rank();
         match part.now.state {
+            // A repair would remove the instance and its data. So the plan repeats the Stop.
+            State::Failed if part.now.could_not_be_stopped() => {}
             State::Failed if part.now.has_remains() => return ChangeKind::Repair,
             State::Absent | State::Failed if self.options.adopt => return ChangeKind::Adopt,
             // A repair, unlike an addition, also ceases the relationships of the part.
@@ -69,7 +71,7 @@ impl<'a> ChangeRules<'a> {
             } else {
                 ChangeKind::Reinstall
             }
-        } else if part.now.state == State::Broken
+        } else if matches!(part.now.state, State::Broken | State::Failed)
             || self.heal.contains(&part.name) && start > Some(rank::INACTIVE)
         {
             ChangeKind::Heal

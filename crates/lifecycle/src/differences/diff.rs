@@ -320,11 +320,17 @@ impl ElementChange {
         }
     }
 
-    /// Tells whether the change removes or replaces a resource that is recorded as healthy: its recorded
-    /// state is not Absent, Failed or Broken. The repair of an incomplete removal does not count.
+    /// Tells whether the change removes or replaces a resource that was complete, so that its data may be lost.
+    ///
+    /// Two changes do not count: the repair of an element whose installation or removal is incomplete, and the
+    /// removal of a Failed element from the assembly.
     pub fn destroys(&self) -> bool {
-        let is_well = !matches!(self.from, State::Absent | State::Failed | State::Broken);
-        is_well && self.kind != ElementChangeKind::Repaired && self.effect().is_destructive()
+        let was_complete = match self.from {
+            State::Absent => false,
+            State::Failed => self.kind == ElementChangeKind::Reinstalled,
+            _ => self.kind != ElementChangeKind::Repaired,
+        };
+        was_complete && self.effect().is_destructive()
     }
 }
 

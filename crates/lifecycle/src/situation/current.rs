@@ -119,6 +119,13 @@ impl ElementNow {
         self.state == State::Failed && (self.present || self.attempted.is_some())
     }
 
+    /// Tells whether the Stop of a complete element failed. The element is Failed, and may still run.
+    ///
+    /// Such an element was Active, so its instance may contain data that only exists there.
+    pub fn could_not_be_stopped(&self) -> bool {
+        self.state == State::Failed && self.attempted == Some(Transition::Stop)
+    }
+
     /// Tells whether an Inactive element may be running.
     ///
     /// This is the case if its Start, or the check after the Start (Integrity), failed or was interrupted.

@@ -192,6 +192,9 @@ fn stairs(element: &Element, part: &Part<'_>, low: u8) -> Vec<Stair> {
         State::Failed if !part.now.has_remains() => {
             return vec![cleared(phase::DELETE, Transitions::default())];
         }
+        State::Failed if part.change_kind == ChangeKind::Heal => {
+            vec![stop(State::Failed), uninstall(State::Inactive)]
+        }
         State::Failed => return vec![cleared(phase::UNINSTALL, inverse(element, part.now.attempted))],
         State::Created => Vec::new(),
         State::Inactive if part.now.may_run() => vec![stop(State::Broken), uninstall(State::Inactive)],
