@@ -65,6 +65,8 @@ struct Inner {
     started: BTreeSet<ElementName>,
     /// The resources that may run because the job of their Start was lost.
     doubtful: BTreeSet<ElementName>,
+    /// Elements whose last Stop has failed.
+    unstopped: BTreeSet<ElementName>,
     /// Operations of relationships whose outcome the engine does not know: a job of theirs was lost.
     doubtful_ties: BTreeSet<(PairKey, u8)>,
     /// The resources that may be partly removed, because their removal failed or was cut.
@@ -137,6 +139,7 @@ impl World {
             silent: BTreeSet::new(),
             started: BTreeSet::new(),
             doubtful: BTreeSet::new(),
+            unstopped: BTreeSet::new(),
             doubtful_ties: BTreeSet::new(),
             half_gone: BTreeSet::new(),
             joined: BTreeMap::new(),
@@ -459,6 +462,8 @@ impl Inner {
             Transition::Stop if state == State::Inactive => {
                 [&self.unwell, &self.started, &self.doubtful].iter().any(|known| known.contains(element))
             }
+            // A failed Stop is repeated, so that no data is removed.
+            Transition::Stop if state == State::Failed => self.unstopped.contains(element),
             Transition::Stop | Transition::Reconfigure => state == State::Active,
             // The engine may not know whether the job of the Install has started.
             Transition::Uninstall if state == State::Created => self.unwell.contains(element),
@@ -693,6 +698,9 @@ impl Inner {
     /// show.
     fn half_does(&mut self, element: &ElementName, transition: Transition) {
         let state = self.ground.state(element);
+        if transition == Transition::Stop {
+            self.unstopped.insert(element.clone());
+        }
         match transition {
             Transition::Start if state == State::Inactive => drop(self.started.insert(element.clone())),
             Transition::Uninstall | Transition::Delete if state.rank() > Some(0) => {
@@ -779,7 +787,7 @@ impl Inner {
             _ => self.after(element, transition),
         };
         self.ground.set(element, to);
-        for known in [&mut self.started, &mut self.doubtful, &mut self.half_gone] {
+        for known in [&mut self.started, &mut self.doubtful, &mut self.unstopped, &mut self.half_gone] {
             known.remove(element);
         }
         let ground = &self.ground;
