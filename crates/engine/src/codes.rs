@@ -206,7 +206,7 @@ windlass_source::codes! {
          Correct the descriptor or the arguments. `windlass plan FILE` shows the plan of `up` and changes \
          nothing; `--dry-run` does so for the other intents.";
     NEEDS_CONSENT = "WL0541", "plan that removes or replaces parts",
-        "The plan would remove or replace parts that are recorded as healthy. On a terminal, windlass asks \
+        "The plan would remove or replace installed parts. On a terminal, windlass asks \
          before it runs such a plan. Elsewhere it needs `--yes`. Nothing was changed.\n\n\
          Run the command with `--dry-run` to see the plan. Then run it with `--yes`, or save the plan with \
          `--dry-run -o PLAN` and run `windlass apply PLAN`. `windlass run` refuses a request if its plan has \

@@ -134,7 +134,7 @@ pub enum EngineError {
     /// finds that a further part is gone or broken.
     #[error("the plan for `{}` is out of date: the conditions of {} differ from what its health checks found; save a new plan", .0, named(.1))]
     OtherConditions(AssemblyName, Vec<ElementName>),
-    /// The plan removes or replaces parts that are recorded as healthy, and consent is missing.
+    /// The plan removes or replaces installed parts, and consent is missing.
     #[error(
         "the plan for `{}` removes or replaces existing parts ({}): {}; review it with `--dry-run`, and agree to it with `--yes`",
         .0.assembly, Counts::of(&.0.changes), .0.named()

@@ -210,7 +210,7 @@ impl AssemblyInput {
         self
     }
 
-    /// Sets the user's consent to plans that remove or replace parts which are recorded as healthy. By default, the
+    /// Sets the user's consent to plans that remove or replace installed parts. By default, the
     /// user consents to every such plan.
     pub fn consent(mut self, consent: Consent) -> Self {
         self.consent = consent;

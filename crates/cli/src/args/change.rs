@@ -374,7 +374,7 @@ pub(crate) struct AdoptArgs {
 /// Roll back an assembly to an earlier version.
 ///
 /// The assembly gets the descriptor, parameters and scripts of that version. On a terminal, `rollback` asks before it
-/// removes or replaces healthy components; elsewhere it needs --yes. `windlass history NAME` lists the versions.
+/// removes or replaces installed components; elsewhere it needs --yes. `windlass history NAME` lists the versions.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

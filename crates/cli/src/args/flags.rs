@@ -89,7 +89,7 @@ pub(crate) struct ForceArgs {
 /// The option to agree to a plan in advance.
 #[derive(Debug, Args)]
 pub(crate) struct ConsentArgs {
-    /// Agree in advance to a plan that removes or replaces healthy components
+    /// Agree in advance to a plan that removes or replaces installed components
     #[arg(long)]
     pub(crate) yes: bool,
 }

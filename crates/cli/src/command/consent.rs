@@ -1,4 +1,4 @@
-//! Questions on the terminal, for example before a plan that removes or replaces healthy parts.
+//! Questions on the terminal, for example before a plan that removes or replaces installed parts.
 
 use std::io::{IsTerminal as _, stdin, stdout};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Consent to plans that remove or replace healthy parts: by `--yes`, or on a terminal.
+//! Consent to plans that remove or replace installed parts: by `--yes`, or on a terminal.
 
 use std::fs::File;
 use std::process::{Command, Stdio};

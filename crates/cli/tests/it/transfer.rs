@@ -36,6 +36,23 @@ fn small(install: &str) -> TestEnv {
 const INSTALL: &str = r#"password=$(printf '%s\n' "$input" | sed -n 's/^ *properties.password: "\(.*\)"$/\1/p')
 printf 'instances:\n  box-1:\n    instanceId: "%s"\n    interfaces: {properties: {signals: {url: "http://%s@box"}}}\n' "$id" "$password""#;
 
+/// The last process before an export often changes no version. The guard against a second copy knows it, too.
+#[test]
+fn an_exported_assembly_is_not_created_again() {
+    for last in [&["up", "small"][..], &["heal", "small", "box"], &["ps"]] {
+        let env = TestEnv::small(
+            "effect: once",
+            &[("Install", "answer"), ("Start", ""), ("Stop", ""), ("Uninstall", "")],
+        );
+        env.ok(&["up", "small"]);
+        env.ok(last);
+        env.ok(&["export", "small", "-o", "small.export"]);
+        assert!(env.refuses(&["up", "small"]).contains("WL0547"), "after {last:?}");
+        env.ok(&["import", "small.export"]);
+        env.ok(&["up", "small"]);
+    }
+}
+
 #[test]
 fn an_exported_assembly_goes_on_elsewhere() {
     let here = small(INSTALL);

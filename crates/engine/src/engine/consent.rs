@@ -1,4 +1,4 @@
-//! Consent to plans that remove or replace parts which are recorded as healthy.
+//! Consent to plans that remove or replace installed parts.
 
 use std::fmt::Write as _;
 
@@ -8,19 +8,19 @@ use windlass_model::AssemblyName;
 
 use super::fingerprint::PlanFingerprint;
 
-/// The user's permission to remove or replace parts that are recorded as healthy.
+/// The user's permission to remove or replace installed parts.
 ///
 /// No permission is needed for a part that is recorded as Failed or Broken, or for a part whose removal has begun.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Consent {
-    /// Every plan may remove or replace healthy parts. This is the default of a request.
+    /// Every plan may remove or replace installed parts. This is the default of a request.
     #[default]
     Any,
-    /// Only this plan may remove or replace healthy parts.
+    /// Only this plan may remove or replace installed parts.
     Plan(PlanFingerprint),
-    /// No plan may remove or replace healthy parts.
+    /// No plan may remove or replace installed parts.
     None,
 }
 
@@ -37,7 +37,7 @@ impl Consent {
     }
 }
 
-/// A plan that the engine refuses. The plan removes or replaces parts that are recorded as healthy, and the user has
+/// A plan that the engine refuses. The plan removes or replaces installed parts, and the user has
 /// not consented to it.
 #[derive(Debug, Clone)]
 pub struct DestructivePlan {
@@ -53,7 +53,7 @@ pub struct DestructivePlan {
 const MOST_NAMED: usize = 3;
 
 impl DestructivePlan {
-    /// Returns a text with two lists of names, for a message. The first list contains the healthy parts that the
+    /// Returns a text with two lists of names, for a message. The first list contains the installed parts that the
     /// plan removes or replaces, each with the reason. The second list contains the parts that no longer exist. Each
     /// list names at most [`MOST_NAMED`] parts, and counts the others.
     pub(crate) fn named(&self) -> String {

@@ -100,7 +100,7 @@ pub(super) struct Draft {
     pub(super) found: Found,
     /// Values from the record of the assembly before the planned changes; `None` for a new assembly.
     pub(super) before: Option<Before>,
-    /// The user's permission to remove or replace parts that are recorded as healthy.
+    /// The user's permission to remove or replace installed parts.
     pub(super) consent: Consent,
     /// The temporary nodes that groups still have from an earlier rolling change. The plan may remove these nodes
     /// without the user's consent.
@@ -279,8 +279,8 @@ impl EngineEnv {
 }
 
 impl Draft {
-    /// Refuses the plan if it removes or replaces healthy parts, and the user has not consented to this plan. A part is
-    /// healthy if its record says so.
+    /// Refuses the plan if it removes or replaces installed parts, and the user has not consented to this plan. [`ElementChange::destroys`]
+    /// decides which changes count.
     pub(super) fn refuse_without_consent(&self) -> Result<(), EngineError> {
         let is_agreed = match &self.consent {
             Consent::Any => true,

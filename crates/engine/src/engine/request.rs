@@ -137,7 +137,7 @@ pub struct Request {
     pub(super) arguments: Arguments,
     /// The required plan. An intent that leads to another plan is refused.
     pub(super) expected: Option<PlanFingerprint>,
-    /// The user's permission to remove or replace parts that are recorded as healthy.
+    /// The user's permission to remove or replace installed parts.
     pub(super) consent: Consent,
     /// The maximum time for the health checks before the plan is made; `None` means that no health checks are
     /// made.
@@ -196,7 +196,7 @@ impl Request {
     }
 
     /// Returns the request with a consent. Without a call of this function, each plan may remove or replace
-    /// parts that are recorded as healthy.
+    /// installed parts.
     pub fn with_consent(self, consent: Consent) -> Self {
         Self { consent, ..self }
     }

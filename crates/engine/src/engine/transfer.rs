@@ -394,7 +394,11 @@ impl HandOver {
             let body = Happening::Exported { transfer, file: file.to_owned() };
             batch = batch.event(said(name, clock.now(), body));
         }
-        let last = bundle.processes.iter().map(|process| process.id).max();
+        // The bundle lacks some processes, such as those that changed no version. So the store is asked for the last one.
+        let last = match store.processes_of(name, None, 1).await {
+            Ok(newest) => newest.first().map(|process| process.id),
+            Err(error) => return Err(give_back(&*store, lease, error.into()).await),
+        };
         batch = batch.put_document(moved(name, MovedTo::File(file.to_owned()), last));
         let batch = batch.drop_assembly(name.clone());
         match store.commit(&lease, batch).await {

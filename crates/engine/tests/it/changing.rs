@@ -109,7 +109,7 @@ async fn parts_that_are_no_longer_wanted_go_and_are_forgotten() {
     assert!(snapshot.pairs.values().all(|pair| pair.created && pair.key.target.local() == "c"));
 }
 
-/// A plan that removes or replaces parts which are recorded as healthy runs only with consent, and exactly as
+/// A plan that removes or replaces installed parts runs only with consent, and exactly as
 /// it was agreed to.
 #[tokio::test(start_paused = true)]
 async fn a_plan_that_destroys_runs_as_it_was_agreed_to() {
