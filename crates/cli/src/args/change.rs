@@ -336,6 +336,8 @@ Examples:
   windlass call shop db backup
   windlass call shop db backup -a target=s3://nightly -a key=@key.txt
   windlass call shop db restore --arguments restore.yaml --dry-run")]
+// A call can't be saved as a plan, because its arguments may be secrets.
+#[command(mut_arg("output", |output| output.hide(true)))]
 pub(crate) struct CallArgs {
     /// The assembly
     pub(crate) name: AssemblyName,

@@ -215,9 +215,14 @@ fn killed(what: &str, env: TestEnv, checks: Checks, usual: u32) {
     say(&format!("kill {what}: {} times: up, scale out, scale in, down {by_act:?}", killed.all()));
 }
 
-/// Runs a program on the files of a project's volume.
+/// Runs a program on the files of a project's volume. If the volume does not exist yet, prints nothing.
 fn on_volume(env: &TestEnv, command: &[&str]) -> Vec<String> {
-    let mount = format!("type=volume,source=windlass-volume-{}-state,target=/state", store(env));
+    let volume = format!("windlass-volume-{}-state", store(env));
+    // `docker run` would create a missing volume, to which the scripts could not write.
+    if docker(&["volume", "inspect", &volume]).is_none() {
+        return Vec::new();
+    }
+    let mount = format!("type=volume,source={volume},target=/state");
     let said = docker(&[&["run", "--rm", "--network=none", "--mount", &mount, IMAGE], command].concat());
     said.unwrap_or_default().lines().map(str::to_owned).collect()
 }
