@@ -88,7 +88,8 @@ fn several_syncs_wait_while_the_document_changes() {
     let engine = engine()
         .with_function("tick", move |_, _| Ok(Node::new(Value::Int(calls.fetch_add(1, Ordering::Relaxed)))));
     // The nodes `c…` need one pass each.
-    let chain: String = (0..9).map(|at| format!("c{at}: (( c{} ))\n", at + 1)).collect();
+    let chain: Vec<String> = (0..9).map(|at| format!("c{at}: (( c{} ))\n", at + 1)).collect();
+    let chain = chain.concat();
     let text = format!(
         "v: (( sync[tick()|x|->x >= 6|x|->true|60] ))\nw: (( sync[tick()|x|->x >= 6|x|->true|60] ))\n{chain}c9: 1\n"
     );
