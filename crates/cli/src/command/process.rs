@@ -611,6 +611,12 @@ fn hint(ended: &Ended) -> String {
              scripts of a descriptor instead"
         );
     }
+    if matches!(process.intent, Intent::Heal(_)) && ended.tally.failed > 0 {
+        return format!(
+            "{advice}\n  if a component cannot be repaired, `windlass up FILE --replace PART` re-creates it; this \
+             loses the data that only the component has"
+        );
+    }
     if process.intent == Intent::Up && ended.tally.failed_with_pinned > 0 {
         return format!(
             "{advice}\n  components are stopped and removed with the scripts that they were created with; after a \

@@ -486,7 +486,9 @@ fn a_part_that_cannot_be_stopped_is_replaced_with_consent_and_removed() {
     let env = fragile();
     env.ok(&["up", "small"]);
     env.fails("Stop", true);
-    assert_eq!(env.run(&["heal", "small", "box"]).code(), Some(1));
+    let heal = env.run(&["heal", "small", "box"]);
+    assert_eq!(heal.code(), Some(1));
+    assert!(heal.stdout.contains("`windlass up FILE --replace PART` re-creates it"), "{heal}");
     let replace = ["up", "small", "--replace", "box"];
     let refused = env.refuses(&replace);
     assert!(refused.contains("WL0541") && refused.contains("`box`"), "{refused}");
