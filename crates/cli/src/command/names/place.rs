@@ -26,7 +26,7 @@ pub(super) enum Wanted {
     Assembly,
     /// The name of an assembly. The shell also offers files.
     AssemblyOrFile,
-    /// The name of an assembly, or one of these words.
+    /// The name of an assembly, or one of the words in the list.
     AssemblyOr(Vec<String>),
     /// A part of this assembly, by its name inside the assembly, such as `web__2`.
     Part(AssemblyName),
