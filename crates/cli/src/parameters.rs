@@ -42,8 +42,9 @@ pub(crate) enum ParameterError {
     File(Error),
 }
 
-/// Collects parameters from files, inventories and arguments. Arguments and inventories
-/// take precedence over files. No parameter may be in both an argument and an inventory. `flag` is the option of the arguments, for messages: `-p `.
+/// Collects parameters from files, inventories and arguments. Arguments and inventories take precedence over files.
+/// No parameter may be in both an argument and an inventory. `flag` is the option of the arguments, for messages:
+/// `-p `.
 pub(crate) fn collect(
     flag: &str,
     given: &[String],

@@ -68,7 +68,8 @@ impl CronExpression {
     }
 }
 
-/// Returns the smallest member of a set of numbers that is `from` or greater. Bit `n` of `bits` stands for the number `n`.
+/// Returns the smallest member of a set of numbers that is `from` or greater. Bit `n` of `bits` stands for the
+/// number `n`.
 fn first_bit(bits: u64, from: i8) -> Option<i8> {
     let left = bits >> from;
     (left != 0).then(|| from + i8::try_from(left.trailing_zeros()).unwrap_or(0))

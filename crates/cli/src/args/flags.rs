@@ -42,7 +42,8 @@ pub(crate) struct AssemblyArgs {
     pub(crate) params: Vec<PathBuf>,
 
     /// Set a property to the list of hosts in an Ansible inventory. Each host is a map of its variables. :GROUP selects
-    /// only the hosts of this group. The file is static YAML or INI. The list takes precedence over --params. Can be repeated
+    /// only the hosts of this group. The file is static YAML or INI. The list takes precedence over --params. Can be
+    /// repeated
     #[arg(long, value_name = "PARAM=FILE[:GROUP]")]
     pub(crate) inventory: Vec<String>,
 

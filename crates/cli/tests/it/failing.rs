@@ -480,6 +480,21 @@ fn a_part_whose_stop_failed_is_not_uninstalled() {
     }
 }
 
+/// A part whose Stop failed is complete, so its removal from the assembly needs consent, too.
+#[test]
+fn a_part_whose_stop_failed_is_removed_only_with_consent() {
+    let env = fragile();
+    env.ok(&["up", "small"]);
+    env.fails("Stop", true);
+    assert_eq!(env.run(&["heal", "small", "box"]).code(), Some(1));
+    env.edit("small/assembly.yaml", "  box:", "  other:");
+    env.clear_trace();
+    let refused = env.refuses(&["up", "small"]);
+    assert!(refused.contains("WL0541") && refused.contains("`box` (removed)"), "{refused}");
+    assert_eq!(env.trace(), [""; 0]);
+    env.ok(&["up", "small", "--yes"]);
+}
+
 /// If the Stop of a part always fails, the operator can replace the part, and remove the assembly.
 #[test]
 fn a_part_that_cannot_be_stopped_is_replaced_with_consent_and_removed() {

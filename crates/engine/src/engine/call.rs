@@ -1,6 +1,7 @@
 //! Commands: named actions that an operator calls by hand.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use windlass_driver::CommandArgument;
 use windlass_lifecycle::{Diff, Planned};
@@ -46,11 +47,10 @@ pub(super) fn planned(
     let package = world.package(element, Side::Installed).map_err(|failure| refused(failure.message))?;
     let bindings = package.bindings();
     if !bindings.declares(&Action::Command(command.clone())) {
-        let known: Vec<String> = bindings.commands.keys().map(|name| format!("`{name}`")).collect();
-        let known = if known.is_empty() {
+        let known = if bindings.commands.is_empty() {
             "declares no command; add it to `commands`".to_owned()
         } else {
-            format!("declares only {}", known.join(", "))
+            format!("declares only {}", quoted(bindings.commands.keys()))
         };
         return Err(refused(format!("`{}` {known}", package.name())));
     }
@@ -72,10 +72,7 @@ fn complete(given: &mut Arguments, declared: &BTreeMap<PropertyName, CommandArgu
     if let Some(unknown) = given.0.keys().find(|name| !declared.contains_key(*name)) {
         let near = suggest(unknown.as_str(), declared.keys().map(PropertyName::as_str));
         let help = near.map_or_else(
-            || {
-                let known: Vec<String> = declared.keys().map(|name| format!("`{name}`")).collect();
-                format!("it declares only {}", known.join(", "))
-            },
+            || format!("it declares only {}", quoted(declared.keys())),
             |near| format!("did you mean `{near}`?"),
         );
         return Err(format!("it has no argument `{unknown}`; {help}"));
@@ -94,4 +91,9 @@ fn complete(given: &mut Arguments, declared: &BTreeMap<PropertyName, CommandArgu
         }
     }
     Ok(())
+}
+
+/// Lists names in backticks, separated by commas.
+fn quoted(names: impl Iterator<Item = impl Display>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -17,9 +17,7 @@ use windlass_model::assembly::{ElementKind, MaxSurge, MaxUnavailable, PackageDig
 use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Made, Scaled, VersionRecord};
 use windlass_model::template::End;
 use windlass_model::work::{Relate, Work};
-use windlass_model::{
-    AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology, Transition,
-};
+use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::Snapshot;
 
@@ -279,8 +277,8 @@ impl EngineEnv {
 }
 
 impl Draft {
-    /// Refuses the plan if it removes or replaces installed parts, and the user has not consented to this plan. [`ElementChange::destroys`]
-    /// decides which changes count.
+    /// Refuses the plan if it removes or replaces installed parts, and the user has not consented to this plan.
+    /// [`ElementChange::destroys`] decides which changes count.
     pub(super) fn refuse_without_consent(&self) -> Result<(), EngineError> {
         let is_agreed = match &self.consent {
             Consent::Any => true,
@@ -334,16 +332,10 @@ fn refuse_protected(
     diff: &Diff,
     surplus: &BTreeSet<ElementName>,
 ) -> Result<(), EngineError> {
-    // Leftovers of a part that was never complete may be removed, and so may a part whose removal has begun.
-    let is_remains = |change: &ElementChange| match world.elements.get(&change.element) {
-        Some(record) if record.state == State::Failed => record.attempted != Some(Transition::Stop),
-        _ => change.kind == ElementChangeKind::Repaired,
-    };
     let protector = |name: &ElementName| {
         recorded.and_then(|topology| topology.protector(name)).or_else(|| world.topology().protector(name))
     };
-    let taken = diff.elements.iter().filter(|change| change.effect().is_destructive() && !is_remains(change));
-    let taken = taken.filter(|change| !is_surplus(surplus, change));
+    let taken = diff.elements.iter().filter(|change| change.destroys() && !is_surplus(surplus, change));
     let mut protected = taken.filter_map(|change| Some((change, protector(&change.element)?)));
     let Some((first, by)) = protected.next() else { return Ok(()) };
     Err(EngineError::Protected(Box::new(ProtectedPart {

@@ -144,6 +144,9 @@ pub struct ElementChange {
     /// The change applies the desired values.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub values_in_doubt: bool,
+    /// Whether the resource is Failed because its Stop failed. Such a resource was complete.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub could_not_be_stopped: bool,
     /// The properties that change.
     pub properties: Vec<PropertyChange>,
 }
@@ -322,12 +325,12 @@ impl ElementChange {
 
     /// Tells whether the change removes or replaces a resource that was complete, so that its data may be lost.
     ///
-    /// Two changes do not count: the repair of an element whose installation or removal is incomplete, and the
-    /// removal of a Failed element from the assembly.
+    /// The removal of leftovers does not count: a resource whose Create or Install failed was never complete, and
+    /// a resource whose removal has begun no longer is.
     pub fn destroys(&self) -> bool {
         let was_complete = match self.from {
             State::Absent => false,
-            State::Failed => self.kind == ElementChangeKind::Reinstalled,
+            State::Failed => self.could_not_be_stopped,
             _ => self.kind != ElementChangeKind::Repaired,
         };
         was_complete && self.effect().is_destructive()
