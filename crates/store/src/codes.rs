@@ -61,12 +61,14 @@ windlass_source::codes! {
          Use a faster disk or network, or a lower `--parallelism`, and run the same command: it resumes.";
     FULL = "WL0211", "no space for the store",
         "The disk of the store, or of its database server, has no space for the change. This change is not \
-         stored. Earlier changes are intact, and windlass starts no further step.\n\n\
+         stored. Earlier changes are intact, and windlass starts no further step. If the store is a file, \
+         commands that only read, such as `status` and `log`, still work.\n\n\
          Free some space on that disk and run the same command: it resumes.";
     READ_ONLY = "WL0212", "store that can't be written",
         "windlass may not write the store, so the change is not stored. For a file, the user lacks the \
-         permission to write the file or its folder, or the disk is mounted read-only. For a PostgreSQL \
-         database, the user lacks a privilege, or the server is a read-only replica.\n\n\
+         permission to write the file or its folder, or the disk is mounted read-only; \
+         commands that only read, such as `status` and `log`, still work. For a PostgreSQL database, the user \
+         lacks a privilege, or the server is a read-only replica.\n\n\
          Give the user the permission, or name the right server in `--state`, and run the same command.";
     CORRUPT = "WL0213", "damaged store",
         "The store contains data that windlass can't read. windlass has repaired nothing, and does not guess \

@@ -264,6 +264,33 @@ echo "exit $?"
     ");
 }
 
+/// Commands that only read work in a read-only folder, and on a full disk.
+#[rstest::rstest]
+#[case::full("dd if=/dev/zero of=.windlass/filler bs=1k 2>/dev/null", "error[WL0211]: no space is left")]
+#[case::read_only("mount -o remount,ro .windlass", "error[WL0212]: ")]
+fn a_store_that_can_only_be_read(#[case] freeze: &str, #[case] refusal: &str) {
+    let env =
+        TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Uninstall", "")]);
+    fs::create_dir(env.path(".windlass")).unwrap();
+    let script = format!(
+        r#"
+mount -t tmpfs -o size=2m none .windlass || exit 77
+"$0" up small >/dev/null || exit 78
+{freeze}
+for command in "status" "status small" "log small" "ps" "output small" "history small" "plan small" \
+    "doctor"; do
+    "$0" $command >/dev/null || echo "$command: exit $?"
+done
+"$0" down small
+echo "exit $?"
+umount .windlass
+"#
+    );
+    let Some(run) = with_own_mounts(&env, "a_store_that_can_only_be_read", &script) else { return };
+    assert_eq!(run.stdout, "exit 1\n", "{run}");
+    assert!(run.stderr.starts_with(refusal), "{run}");
+}
+
 /// A `once` script runs while the store's disk is full. Even if its answer can't be recorded, the script does
 /// not count as failed, and it does not run again without an answer of the user.
 #[rstest::rstest]

@@ -7,6 +7,7 @@
 mod apply;
 mod documents;
 mod fault;
+mod frozen;
 mod leases;
 mod open;
 mod options;
@@ -80,6 +81,10 @@ impl SqliteStore {
     /// Opens the store at `path`, and migrates a store of an older version. The call waits for the disk. If
     /// another program has locked the file, the call waits for it up to the busy timeout.
     ///
+    /// If the options do not create a store, a store of the current version can also be opened in a read-only folder or
+    /// on a full disk. Each write to the open store then fails with [`StoreError::ReadOnly`] or [`StoreError::Full`]. A
+    /// read fails with the same error if another program has changed the store since it was opened.
+    ///
     /// # Errors
     /// [`StoreError::Missing`] if there is no store and the options forbid creating one.
     /// [`StoreError::NotAStore`], [`StoreError::Newer`] or [`StoreError::Locked`] if the file can't be used.
@@ -87,25 +92,28 @@ impl SqliteStore {
     /// is returned, too.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, StoreError> {
         let path = Arc::new(path.as_ref().to_owned());
-        let Opened { db, id, seal } = open::open(&path, &options)?;
+        let Opened { db, id, seal, frozen } = open::open(&path, &options)?;
         let last = read::last_event(&db).map_err(|fault| fault.at(&path))?;
         let (teller, last) = watch::channel(last);
-        let writer = WriterThread {
-            db,
-            path: path.clone(),
-            busy: options.own.busy_timeout,
-            last: teller,
-            fence: Fence::default(),
-            waiting: Arc::default(),
+        let writer = match &frozen {
+            Some(frozen) => Ok(Writer::refusing(path.clone(), frozen.reason.clone())),
+            None => Writer::start(WriterThread {
+                db,
+                path: path.clone(),
+                busy: options.own.busy_timeout,
+                last: teller,
+                fence: Fence::default(),
+                waiting: Arc::default(),
+            }),
         };
-        let writer = Writer::start(writer).map_err(|error| StoreError::Io {
+        let writer = writer.map_err(|error| StoreError::Io {
             action: "start the writer of",
             path: path.to_path_buf(),
             source: Arc::new(error),
         })?;
         Ok(Self {
             id,
-            readers: Arc::new(Readers::new(path.clone(), options.own.busy_timeout)),
+            readers: Arc::new(Readers::new(path.clone(), options.own.busy_timeout, frozen)),
             path,
             seal: Arc::new(seal),
             clock: options.clock,

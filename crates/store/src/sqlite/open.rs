@@ -12,6 +12,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionB
 use windlass_model::id::StoreId;
 
 use super::fault::{Fault, Outcome};
+use super::frozen::Frozen;
 use super::options::Options;
 use super::schema::{self, Found};
 use crate::error::StoreError;
@@ -23,10 +24,38 @@ pub(super) struct Opened {
     pub(super) db: Connection,
     pub(super) id: StoreId,
     pub(super) seal: Seal,
+    /// Set if the store can only be read.
+    pub(super) frozen: Option<Frozen>,
 }
 
-/// Opens the store at `path` for its writer.
+/// Opens the store at `path`.
+///
+/// SQLite needs a second file beside a store, even to read it. If the folder is read-only or its disk is full, the
+/// store is opened for reading only, from the store's file alone. A caller that may create a store wants to write,
+/// so it gets the error instead.
 pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, StoreError> {
+    match open_to_write(path, options) {
+        Err(reason @ (StoreError::ReadOnly { .. } | StoreError::Full { .. })) if !options.create => {
+            Frozen::at(path, reason.clone()).map_or(Err(reason), |frozen| open_to_read(path, options, frozen))
+        }
+        opened => opened,
+    }
+}
+
+fn open_to_read(path: &Path, options: &Options, frozen: Frozen) -> Result<Opened, StoreError> {
+    let mut db = frozen.connect()?;
+    let found = inspect(&mut db).map_err(|fault| fault.at(path))?;
+    check(path, found, options.create)?;
+    if found != Found::Version(schema::KNOWN) {
+        return Err(frozen.reason);
+    }
+    let mut seal = Seal::of_existing(&options.key, &options.entropy);
+    let id = identify(&db, path, &mut seal, &options.key).map_err(|fault| fault.at(path))?;
+    frozen.check()?;
+    Ok(Opened { db, id, seal, frozen: Some(frozen) })
+}
+
+fn open_to_write(path: &Path, options: &Options) -> Result<Opened, StoreError> {
     if options.create {
         make_file(path)?;
     }
@@ -39,7 +68,7 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, StoreError>
         Found::Foreign | Found::Version(_) => Seal::of_existing(&options.key, &options.entropy),
     };
     let id = bring_up_to_date(&mut db, path, found, &mut seal, options).map_err(|fault| fault.at(path))?;
-    Ok(Opened { db, id, seal })
+    Ok(Opened { db, id, seal, frozen: None })
 }
 
 /// Opens a connection to the file at `path` without changing the file.

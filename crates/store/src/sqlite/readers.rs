@@ -7,6 +7,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::fault::{Fault, Outcome};
+use super::frozen::Frozen;
 use super::open::connect;
 use crate::error::StoreError;
 
@@ -14,12 +15,14 @@ use crate::error::StoreError;
 pub(super) struct Readers {
     path: Arc<PathBuf>,
     busy: Duration,
+    /// Set if the store can only be read.
+    frozen: Option<Frozen>,
     free: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
-    pub(super) fn new(path: Arc<PathBuf>, busy: Duration) -> Self {
-        Self { path, busy, free: Mutex::default() }
+    pub(super) fn new(path: Arc<PathBuf>, busy: Duration, frozen: Option<Frozen>) -> Self {
+        Self { path, busy, frozen, free: Mutex::default() }
     }
 
     /// Runs queries on a thread that may block on the disk. The queries see the records at one point in time.
@@ -39,6 +42,9 @@ impl Readers {
     fn read_here<T>(&self, work: impl FnOnce(&Connection) -> Outcome<T>) -> Result<T, StoreError> {
         let mut db = self.take()?;
         let outcome = in_transaction(&mut db, work).map_err(|fault| fault.at(&self.path));
+        if let Some(frozen) = &self.frozen {
+            frozen.check()?;
+        }
         self.free.lock().unwrap_or_else(PoisonError::into_inner).push(db);
         outcome
     }
@@ -49,7 +55,10 @@ impl Readers {
     }
 
     fn make(&self) -> Result<Connection, StoreError> {
-        let db = connect(&self.path, self.busy)?;
+        let db = match &self.frozen {
+            Some(frozen) => frozen.connect()?,
+            None => connect(&self.path, self.busy)?,
+        };
         db.set_prepared_statement_cache_capacity(32);
         db.pragma_update(None, "query_only", true).map_err(|error| Fault::from(error).at(&self.path))?;
         Ok(db)

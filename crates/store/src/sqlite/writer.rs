@@ -62,6 +62,8 @@ impl<W> QueuedWrite<W> {
 /// The handle by which callers send writes to the writer thread.
 pub(super) struct Writer {
     queue: Option<SyncSender<Box<dyn Task>>>,
+    /// The error of each write if there is no queue.
+    refusal: StoreError,
     waiting: Arc<Waiting>,
     path: Arc<PathBuf>,
     thread: Option<JoinHandle<()>>,
@@ -73,7 +75,12 @@ impl Writer {
         let (waiting, path) = (writer.waiting.clone(), writer.path.clone());
         let thread =
             std::thread::Builder::new().name("windlass-store".into()).spawn(move || writer.serve(&tasks))?;
-        Ok(Self { queue: Some(queue), waiting, path, thread: Some(thread) })
+        Ok(Self { queue: Some(queue), refusal: StoreError::Closed, waiting, path, thread: Some(thread) })
+    }
+
+    /// Creates the writer of a store that can only be read. Each write fails with `refusal`.
+    pub(super) fn refusing(path: Arc<PathBuf>, refusal: StoreError) -> Self {
+        Self { queue: None, refusal, waiting: Arc::default(), path, thread: None }
     }
 
     /// Queues a write. The future resolves once the write is durable. The thread executes the write even if the
@@ -95,7 +102,7 @@ impl Writer {
     }
 
     fn hand_over(&self, task: Box<dyn Task>) -> Result<(), StoreError> {
-        let queue = self.queue.as_ref().ok_or(StoreError::Closed)?;
+        let queue = self.queue.as_ref().ok_or_else(|| self.refusal.clone())?;
         self.waiting.more(task.leases())?;
         match queue.try_send(task) {
             Ok(()) => Ok(()),
