@@ -204,6 +204,19 @@ impl Windlass {
         Ok(self.store_of(name).await?.ask_to_stop(name, process).await?)
     }
 
+    /// Returns the last process of an assembly. Only this process can be running.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such assembly, or it has no process.
+    pub async fn last_process(&self, name: &AssemblyName) -> Result<ProcessId, Error> {
+        let store = self.store_of(name).await?;
+        match store.processes_of(name, None, 1).await?.first() {
+            Some(last) => Ok(last.id),
+            None => Err(self.unknown(store, name).await),
+        }
+    }
+
     /// Checks whether a process can be [cancelled](Self::cancel).
     ///
     /// # Errors

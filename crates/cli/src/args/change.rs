@@ -403,14 +403,15 @@ pub(crate) struct RollbackArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  windlass cancel h_bta
   windlass cancel h_bta p12
   windlass cancel h_bta q13")]
 pub(crate) struct CancelArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
-    /// The process, such as `p12`, or the request, such as `q13`
+    /// The process, such as `p12`, or the request, such as `q13` [default: the running process]
     #[arg(value_name = "PROCESS|REQUEST")]
-    pub(crate) what: AskedFor,
+    pub(crate) what: Option<AskedFor>,
 
     #[command(flatten)]
     pub(crate) dry: DryRunArgs,

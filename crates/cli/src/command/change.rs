@@ -327,19 +327,26 @@ pub(crate) async fn cancel(args: CancelArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     let CancelArgs { name, what, dry, print } = &args;
+    let what = match what {
+        Some(what) => *what,
+        None => match windlass.last_process(name).await {
+            Ok(process) => AskedFor::Process(process),
+            Err(error) => return fail(&error),
+        },
+    };
     let (done, said) = match (what, dry.dry_run) {
         (AskedFor::Process(process), true) => {
-            (windlass.can_cancel(name, *process).await, format!("{process} would be asked to stop"))
+            (windlass.can_cancel(name, process).await, format!("{process} would be asked to stop"))
         }
         (AskedFor::Process(process), false) => {
-            let done = windlass.cancel(name, *process).await;
+            let done = windlass.cancel(name, process).await;
             (done, format!("{process} is asked to stop; its running jobs may still end"))
         }
         (AskedFor::Request(request), true) => {
-            (windlass.can_withdraw(name, *request).await, format!("{request} would be withdrawn"))
+            (windlass.can_withdraw(name, request).await, format!("{request} would be withdrawn"))
         }
         (AskedFor::Request(request), false) => {
-            (windlass.withdraw(name, *request).await, format!("{request} is withdrawn"))
+            (windlass.withdraw(name, request).await, format!("{request} is withdrawn"))
         }
     };
     if let Err(error) = done {
@@ -347,8 +354,8 @@ pub(crate) async fn cancel(args: CancelArgs) -> ExitCode {
     }
     let code = if print.format == Format::Json {
         let (process, request) = match what {
-            AskedFor::Process(process) => (Some(*process), None),
-            AskedFor::Request(request) => (None, Some(*request)),
+            AskedFor::Process(process) => (Some(process), None),
+            AskedFor::Request(request) => (None, Some(request)),
         };
         print_json(&CancelView::new(name.clone(), process, request, !dry.dry_run))
     } else {

@@ -105,8 +105,15 @@ fn print(tree: Tree, assemblies: &[&AssemblyView], one_part: bool) -> ExitCode {
 }
 
 fn print_head(now: Timestamp, assembly: &AssemblyView) {
+    let PartsView { active, all } = assembly.parts;
+    let is_partial = active < all && assembly.goal == State::Active;
     let state = styled(state_style(assembly.state), assembly.state);
     let state = match &assembly.process {
+        // The state of an assembly is the lowest state of its parts. `Absent` alone would hide that only a few parts
+        // are missing.
+        _ if is_partial && !matches!(assembly.state, State::Broken | State::Failed) => {
+            styled(ODD, "incomplete")
+        }
         _ if assembly.goal != State::Absent => state,
         Some(_) => format!("{state} (going down)"),
         // The last process is a `down` that was limited to some parts, or that has failed. `Absent` alone would
@@ -122,8 +129,6 @@ fn print_head(now: Timestamp, assembly: &AssemblyView) {
     );
     print_process("  ", assembly);
     print_additional(assembly);
-    let PartsView { active, all } = assembly.parts;
-    let is_partial = active < all && assembly.goal == State::Active;
     if is_partial || active > 0 && assembly.goal == State::Absent {
         say!("  {}", styled(ODD, format!("{active} of {all} Active")));
     }

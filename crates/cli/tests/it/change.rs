@@ -570,11 +570,14 @@ fn a_process_is_cancelled() {
       "done": false
     }
     "#);
-    assert_snapshot!(env.ok(&["cancel", "small", "p1"]).out(), @"p1 is asked to stop; its running jobs may still end");
+    assert_snapshot!(env.ok(&["cancel", "small", "--dry-run"]).out(), @"p1 would be asked to stop");
+    assert_snapshot!(env.ok(&["cancel", "small"]).out(), @"p1 is asked to stop; its running jobs may still end");
     let run = running.end();
     assert_eq!(run.code(), Some(130), "{run}");
     assert_eq!(env.trace(), ["Install"], "what ran was stopped, and nothing was started after");
     assert_snapshot!(env.refuses(&["cancel", "small", "p1"]), @"error[WL0557]: p1 has ended already: it is cancelled");
+    assert_snapshot!(env.refuses(&["cancel", "small"]), @"error[WL0557]: p1 has ended already: it is cancelled");
+    assert_snapshot!(env.refuses(&["cancel", "smal"]), @"error[WL0500]: there is no assembly `smal`; did you mean `small`?");
     assert_snapshot!(env.refuses(&["cancel", "small", "p9"]), @"error[WL0204]: `small` has no process p9; `windlass ps` lists all processes");
     env.write(".windlass/volumes/state/go", "");
     let dry = env.run(&["retry", "small", "--dry-run", "--detailed-exitcode"]);

@@ -77,7 +77,7 @@ fn one_of_four_nodes_fails_and_is_repaired_alone() {
        |            ^^^^^^^^^^^
     ");
     assert_snapshot!(env.ok(&["status"]).out(), @"
-    h_bta Installed assembly::h_bta::1.0, AGE
+    h_bta incomplete assembly::h_bta::1.0, AGE
       4 of 5 Active
     ├─ internal-network exists
     ├─ public-network exists

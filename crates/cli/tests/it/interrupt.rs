@@ -65,7 +65,7 @@ fn a_stop_lets_running_scripts_end_and_starts_no_other() {
             stopping: running jobs have 60 s to end; interrupt again to stop them now
             ");
             assert_snapshot!(env.ok(&["status"]).out(), @"
-            small Installed assembly::small::1.0, AGE
+            small incomplete assembly::small::1.0, AGE
               0 of 1 Active
             └─ box Installed AGE
             ");

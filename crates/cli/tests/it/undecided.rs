@@ -48,7 +48,7 @@ fn an_undecided_call_blocks_until_it_is_answered() {
     assert_snapshot!(env.ok(&["status"]), @"
     exit 0
     ----- stdout -----
-    small Absent assembly::small::1.0, AGE
+    small incomplete assembly::small::1.0, AGE
       0 of 1 Active
       box Install: its outcome is unknown
         check it, then run `windlass retry small --assume done`, `not-done` or `failed`
@@ -313,7 +313,7 @@ relationships:
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.ok(&["status"]).out(), @"
-    small Inactive assembly::small::1.0, AGE
+    small incomplete assembly::small::1.0, AGE
       1 of 2 Active
       web Join of reads, db → web: its outcome is unknown
         check it, then run `windlass retry small --assume done`, `not-done` or `failed`
@@ -374,7 +374,7 @@ relationships:
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`; `--of PART` reports one part at a time, `--of CALL` one call
     ");
     assert_snapshot!(env.ok(&["status"]).out(), @"
-    small Inactive assembly::small::1.0, AGE
+    small incomplete assembly::small::1.0, AGE
       2 of 3 Active
       lb Join of serves, api → lb: its outcome is unknown
         check it, then run `windlass retry small --of STORE-p1-s4-c0 --assume done`, `not-done` or `failed`
