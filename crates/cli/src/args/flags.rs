@@ -9,7 +9,7 @@ use windlass::engine::Consent;
 use windlass::model::AssemblyName;
 use windlass::model::assembly::{MaxSurge, MaxUnavailable};
 
-use super::numbers::{counted, duration, whole};
+use super::numbers::{counted, duration, seconds};
 
 /// The format of a command's output.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -59,8 +59,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = counted)]
     pub(crate) parallelism: Option<u16>,
 
-    /// Wait this many seconds for running jobs to end after an interruption
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = whole, allow_negative_numbers = true)]
+    /// Wait this long for running jobs to end after an interruption, such as 30s or 5m
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) grace: u32,
 
     #[command(flatten)]

@@ -394,9 +394,10 @@ mod tests {
     #[test]
     fn numbers_are_asked_for_in_plain_words() {
         for (line, wanted) in [
-            ("up shop --grace soon", "a whole number from 0"),
+            ("up shop --grace soon", "a number of seconds, or a time such as 30s"),
+            ("up shop --refresh-timeout 0s", "a time of more than zero"),
             ("up shop --parallelism 0", "a whole number from 1"),
-            ("run --health -1", "a whole number from 0"),
+            ("run --health -1", "a number of seconds, or a time such as 30s"),
             ("log shop --last many", "a whole number from 1"),
             ("scale shop web few", "a whole number from 0"),
         ] {

@@ -32,7 +32,21 @@ pub(crate) fn span(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "expected a time such as 30s, 90m, 1h30m or 1d".to_owned())
 }
 
-/// Parses a duration: a number with a unit.
+/// Parses a time in seconds: `30`, `30s`, `5m` or `1h`.
+pub(crate) fn seconds(text: &str) -> Result<u32, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit {
+        "" | "s" => Some(1),
+        "m" => Some(60),
+        "h" => Some(3600),
+        _ => None,
+    };
+    let seconds = factor.and_then(|factor| number.parse::<u32>().ok()?.checked_mul(factor));
+    seconds.ok_or_else(|| "expected a number of seconds, or a time such as 30s, 5m or 1h".to_owned())
+}
+
+/// Parses a duration of more than zero: a number with a unit.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -45,5 +59,5 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     };
     let time =
         number.parse::<u64>().ok().and_then(|number| number.checked_mul(millis)).filter(|time| *time > 0);
-    time.map(Duration::from_millis).ok_or_else(|| format!("`{number}` is not a valid number"))
+    time.map(Duration::from_millis).ok_or_else(|| "expected a time of more than zero, such as 30s".to_owned())
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use windlass::simulating::ManifestFile;
 
 use super::flags::PrintArgs;
-use super::numbers::{span, whole};
+use super::numbers::{seconds, span, whole};
 
 /// Simulate a day of applications: launches, health checks, discoveries and commands.
 ///
@@ -67,8 +67,8 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole, allow_negative_numbers = true)]
     pub(crate) count: u32,
 
-    /// The number of seconds from one health check to the next; 0 disables health checks
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = whole, allow_negative_numbers = true)]
+    /// The time from one health check to the next, such as 30s or 5m; 0 disables health checks
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) health: u32,
 
     /// Begin at this virtual time, in UTC [default: Monday, 2026-01-05]

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::flags::{ErrorArgs, RunArgs};
-use super::numbers::whole;
+use super::numbers::seconds;
 
 /// Run the daemon: execute queued requests, check health, apply policies.
 ///
@@ -17,11 +17,11 @@ use super::numbers::whole;
 #[command(after_help = "\
 Examples:
   windlass run
-  windlass run --health 30
+  windlass run --health 30s
   windlass run --state postgres://db.example.org/windlass")]
 pub(crate) struct WatchArgs {
-    /// The number of seconds from one health check of the components to the next; 0 disables health checks
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = whole, allow_negative_numbers = true)]
+    /// The time from one health check of the components to the next, such as 30s or 5m; 0 disables health checks
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) health: u32,
 
     #[command(flatten)]
