@@ -52,6 +52,9 @@ impl Windlass {
     async fn open_store(&self, create: bool) -> Result<Arc<dyn Store>, Unopened> {
         let settings = self.store_settings();
         let kind = stores::of(settings.address.as_deref())?;
+        if let Some(notice) = kind.lost(&settings) {
+            self.lost_store.call_once(|| self.tell(&notice));
+        }
         let store = kind.open(&settings, create).await?.ok_or(Unopened::NoStore)?;
         self.upkeep().settle_exports(&store).await?;
         Ok(store)

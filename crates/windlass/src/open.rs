@@ -1,7 +1,7 @@
 //! [`Windlass`]: a project with its store, drivers and runtimes.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use tokio::sync::OnceCell;
 use windlass_driver::noop::Noop;
@@ -189,6 +189,8 @@ pub struct Windlass {
     pub(crate) places: Arc<ProjectPlaces>,
     slots: JobSlots,
     pub(crate) store: OnceCell<Arc<dyn Store>>,
+    /// Completed when the notice about a lost store was given.
+    pub(crate) lost_store: Once,
 }
 
 impl Windlass {
@@ -218,7 +220,15 @@ impl Windlass {
         let runtimes = Runtimes::new(settings.runtimes.factories(), &context);
         let places = Arc::new(ProjectPlaces::new(project.clone(), settings.variables.clone(), runtimes));
         let slots = JobSlots::default();
-        Ok(Self { project, settings, context, places, slots, store: OnceCell::new() })
+        Ok(Self {
+            project,
+            settings,
+            context,
+            places,
+            slots,
+            store: OnceCell::new(),
+            lost_store: Once::new(),
+        })
     }
 
     /// Returns the open project.

@@ -141,6 +141,23 @@ fn a_key_that_is_gone_or_another() {
     env.ok(&["up", "small"]);
 }
 
+/// A key without its store: the store was lost, or the user forgot `--state`.
+#[test]
+fn a_store_that_is_gone() {
+    let env = up();
+    fs::remove_file(env.path(".windlass/state.db")).unwrap();
+    assert_snapshot!(env.ok(&["status"]), @"
+    exit 0
+    ----- stdout -----
+    there are no assemblies; `windlass up FILE` creates one
+    ----- stderr -----
+    note: the key `PROJECT/.windlass/key` exists, but the store `PROJECT/.windlass/state.db` does not; if the state is in a database, name it by `--state`; if the file was lost, restore it from a backup, because `windlass up` would create everything a second time
+    ");
+    let run = env.ok(&["up", "small"]);
+    assert_eq!(run.stderr.matches("note: the key").count(), 1, "{run}");
+    assert_eq!(env.ok(&["status"]).stderr, "");
+}
+
 #[test]
 fn a_key_at_another_place() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);

@@ -26,6 +26,11 @@ pub(crate) trait StoreKind: Send + Sync {
     /// Returns the path or the address of the store, for messages. The text contains no password.
     fn place(&self, settings: &StoreSettings) -> String;
 
+    /// Returns a notice for the user if the store does not exist, but an earlier store seems to have existed.
+    fn lost(&self, _: &StoreSettings) -> Option<String> {
+        None
+    }
+
     /// Opens the store. Returns `None` if no store exists and `create` is false.
     async fn open(&self, settings: &StoreSettings, create: bool) -> Result<Option<Arc<dyn Store>>, Error>;
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use windlass_store::sqlite::Options;
-use windlass_store::{SqliteStore, Store, StoreError};
+use windlass_store::{KeySource, SqliteStore, Store, StoreError};
 
 use super::kind::{StoreKind, StoreSettings};
 use crate::blocking::blocking;
@@ -33,6 +33,23 @@ impl StoreKind for Sqlite {
 
     fn place(&self, settings: &StoreSettings) -> String {
         settings.folder.join(FILE).display().to_string()
+    }
+
+    /// The key in the state folder is created together with a store: this store was lost, or is in a database.
+    fn lost(&self, settings: &StoreSettings) -> Option<String> {
+        let file = settings.folder.join(FILE);
+        let KeySource::File(key) = &settings.key else { return None };
+        let is_lost =
+            key.starts_with(&settings.folder) && key.exists() && !matches!(is_there(&file), Ok(true));
+        is_lost.then(|| {
+            format!(
+                "the key `{}` exists, but the store `{}` does not; if the state is in a database, name it by \
+                 `--state`; if the file was lost, restore it from a backup, because `windlass up` would create \
+                 everything a second time",
+                key.display(),
+                file.display()
+            )
+        })
     }
 
     async fn open(&self, settings: &StoreSettings, create: bool) -> Result<Option<Arc<dyn Store>>, Error> {
