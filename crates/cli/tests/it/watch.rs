@@ -132,6 +132,38 @@ fn unhealthy_parts_without_a_policy_are_reported() {
     assert_eq!(run.stdout.matches("it is not active").count(), 1, "{run}");
 }
 
+/// If the checks of an assembly can't run, the daemon reports it once, and reports when they work again.
+#[test]
+fn a_check_that_can_not_run_is_reported() {
+    let env = healed_when_broken(1);
+    let shell = env.path("shell");
+    std::os::unix::fs::symlink("/bin/sh", &shell).unwrap();
+    env.edit("small/assembly.yaml", "composition:\n", "composition:\n  db: {type: 'resource::db::1.0'}\n");
+    env.write(
+        "small/Contains/db/resource.yaml",
+        "name: resource::db::1.0\nlifecycle: [Install, Integrity]\n\
+         default-driver: {script: {properties: {effect: repeatable, style: plain}}}\n",
+    );
+    let scripts = "small/Contains/db/Lifecycle/script/scripts";
+    env.script(&format!("{scripts}/Install.sh"), "#!/bin/sh\n".to_owned());
+    env.script(&format!("{scripts}/Integrity.sh"), format!("#!{}\n", shell.display()));
+    env.ok(&["up", "small"]);
+    let watching = env.spawn(&["run", "--health", "1s"]);
+    let said = |text: &str| watching.stdout().contains(text);
+    until("it watches", || said("watching"));
+    std::fs::remove_file(&shell).unwrap();
+    until("it is reported", || said("the health check fails"));
+    std::os::unix::fs::symlink("/bin/sh", &shell).unwrap();
+    until("it works", || said("the health check works again"));
+    watching.signal(rustix::process::Signal::INT);
+    let run = watching.end();
+    assert_eq!(
+        run.stdout.matches("the health check fails: db: `Integrity.sh` could not be started").count(),
+        1,
+        "{run}"
+    );
+}
+
 /// A part that does not recover is healed three times and then left alone, until the assembly is changed.
 #[test]
 fn a_part_that_heals_do_not_help_is_left_alone() {

@@ -11,7 +11,7 @@ use super::{Daemon, Done, Notice};
 use crate::error::Error;
 use crate::launching::{DiscoveryView, FoundView, Launcher};
 
-const HEALTH_CHECK: &str = "health check";
+pub(super) const HEALTH_CHECK: &str = "health check";
 const DISCOVERY: &str = "discovery";
 
 impl Daemon<'_> {
@@ -43,7 +43,7 @@ impl Daemon<'_> {
     }
 
     /// Reports a new failure of a check or a discovery, and the first success after a failure.
-    fn note_check(&mut self, assembly: &AssemblyName, what: &'static str, failure: Option<&str>) {
+    pub(super) fn note_check(&mut self, assembly: &AssemblyName, what: &'static str, failure: Option<&str>) {
         if !self.applications.note_failure(assembly, failure) {
             return;
         }

@@ -38,6 +38,7 @@ use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, Times
 use windlass_project::Project;
 use windlass_store::{Store, StoreError};
 
+use self::applications::HEALTH_CHECK;
 use self::duties::{Duties, Duty};
 use self::roster::{Counted, Roster};
 use self::running_applications::Applications;
@@ -438,7 +439,9 @@ impl<'a> Daemon<'a> {
         }
     }
 
-    async fn count(&mut self, assembly: &AssemblyName, Looked { samples, others }: Looked) {
+    async fn count(&mut self, assembly: &AssemblyName, looked: Looked) {
+        let Looked { samples, others, unseen } = looked;
+        self.note_check(assembly, HEALTH_CHECK, unseen.as_deref());
         self.tell_of(assembly, others);
         for sample in samples {
             match sample {

@@ -54,10 +54,10 @@ pub enum Notice {
         /// The part, by its name relative to the assembly.
         part: String,
     },
-    /// The health check of an application, or the discovery of a factory, fails. The notice is repeated when
-    /// the failure changes.
+    /// The health check of an application, or the discovery of a factory, fails. Or the parts of an assembly can't be
+    /// checked. The notice is repeated when the failure changes.
     CheckFails {
-        /// The application or the factory.
+        /// The assembly, the application or the factory.
         assembly: AssemblyName,
         /// The failing duty: `health check` or `discovery`.
         what: &'static str,
@@ -66,7 +66,7 @@ pub enum Notice {
     },
     /// A health check or discovery that [failed](Self::CheckFails) works again.
     CheckWorks {
-        /// The application or the factory.
+        /// The assembly, the application or the factory.
         assembly: AssemblyName,
         /// The duty that works again: `health check` or `discovery`.
         what: &'static str,

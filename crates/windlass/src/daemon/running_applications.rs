@@ -11,8 +11,8 @@ use windlass_model::{AssemblyName, State};
 pub(super) struct Applications {
     by_factory: BTreeMap<AssemblyName, BTreeSet<AssemblyName>>,
     factories: BTreeMap<AssemblyName, AssemblyName>,
-    /// The applications whose last check failed, and the factories whose last discovery failed. The text is
-    /// the failure that was reported last.
+    /// The assemblies and applications whose last check failed, and the factories whose last discovery failed. The text
+    /// is the failure that was reported last.
     failing: BTreeMap<AssemblyName, String>,
     /// For each application that this daemon has checked, the last status as one word, such as `active`.
     statuses: BTreeMap<AssemblyName, &'static str>,

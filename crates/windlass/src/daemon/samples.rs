@@ -18,6 +18,8 @@ pub(super) struct Looked {
     pub(super) samples: Vec<Result<Sample, String>>,
     /// The states of the parts that no policy heals.
     pub(super) others: Vec<DriftView>,
+    /// The parts that could not be checked and the reason, as text. Example: the container engine is down.
+    pub(super) unseen: Option<String>,
 }
 
 /// Converts the results of health checks to samples of the metrics that policies read. The field
@@ -26,7 +28,18 @@ pub(super) fn measured(seen: &[Seen], reads: &Reads) -> Looked {
     let found = seen.iter().filter_map(|seen| Some((seen, reads.get(&seen.element)?)));
     let samples = found.flat_map(|(seen, read)| samples(seen, read)).collect();
     let others = seen.iter().filter(|seen| !is_healed(&seen.element, reads));
-    Looked { samples, others: others.map(DriftView::new).collect() }
+    Looked { samples, others: others.map(DriftView::new).collect(), unseen: unseen(seen) }
+}
+
+/// Describes the parts whose check could not run, by the first of them. Returns `None` if all checks ran.
+fn unseen(seen: &[Seen]) -> Option<String> {
+    let mut unseen = seen.iter().filter(|seen| seen.is_unseen());
+    let first = unseen.next()?;
+    let failure = first.sight.as_ref().err()?;
+    Some(match unseen.count() {
+        0 => format!("{}: {failure}", first.element.local()),
+        more => format!("{} and {more} more: {failure}", first.element.local()),
+    })
 }
 
 /// Tells whether a policy heals a part. Such a policy reads a metric of the kind [`MetricKind::Integrity`] from the

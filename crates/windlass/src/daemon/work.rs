@@ -164,7 +164,7 @@ impl Work {
             };
             let seen = match AssertUnwindSafe(looked).catch_unwind().await {
                 Ok(seen) => seen,
-                Err(_) => Ok(Looked { samples: Vec::new(), others: Vec::new() }),
+                Err(_) => Ok(Looked { samples: Vec::new(), others: Vec::new(), unseen: None }),
             };
             context.send(Message::Looked { assembly, watch, seen }).await;
         });
