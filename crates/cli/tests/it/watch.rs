@@ -145,7 +145,7 @@ fn a_check_that_can_not_run_is_reported() {
          default-driver: {script: {properties: {effect: repeatable, style: plain}}}\n",
     );
     let scripts = "small/Contains/db/Lifecycle/script/scripts";
-    env.script(&format!("{scripts}/Install.sh"), "#!/bin/sh\n".to_owned());
+    env.script(&format!("{scripts}/Install.sh"), "#!/bin/sh\n");
     env.script(&format!("{scripts}/Integrity.sh"), format!("#!{}\n", shell.display()));
     env.ok(&["up", "small"]);
     let watching = env.spawn(&["run", "--health", "1s"]);
