@@ -80,13 +80,6 @@ pub(super) async fn batch(
     let last = number_events(db, batch).await?;
     send(db, cache, seal, lease, batch, last).await?;
     if !forgotten.processes.is_empty() {
-        for change in batch.changes() {
-            if let Change::DropProcess(process) = change
-                && !prune::process(db, &lease.scope, *process).await?
-            {
-                return Err(refused(change.orphan()));
-            }
-        }
         prune::events_of_processes(db, &lease.scope, &forgotten.processes).await?;
     }
     if !forgotten.events.is_empty() {
@@ -141,6 +134,9 @@ async fn by_reading(
 ) -> Outcome<Option<String>> {
     Ok(match change {
         Change::PutVersion(record) => (!versions::put(db, scope, record).await?).then(|| change.orphan()),
+        Change::DropProcess(process) => {
+            (!prune::process(db, scope, *process).await?).then(|| change.orphan())
+        }
         Change::Rename(renamed) => match rename::rename(db, seal, renamed).await? {
             Ok(()) => None,
             Err(rename::Kept::Missing) => Some(change.orphan()),
@@ -258,16 +254,18 @@ impl StatementList<'_> {
             Change::DropPair(key) => self.drop_pair(key),
             Change::PutProcess(record) => self.put_process(record)?,
             // The function `batch` applies these changes.
-            Change::DropProcess(_) | Change::DropVersion(_) | Change::DropEvent(_) => {}
+            Change::DropVersion(_) | Change::DropEvent(_) => {}
             Change::PutStep(record) => self.put_step(record)?,
             Change::PutCall(record) => self.put_call(record)?,
             Change::PutJob(record) => self.put_job(record)?,
             Change::PutSecret { secret, assembly, value } => self.put_secret(secret, assembly, value)?,
             Change::DropSecret(secret) => self.drop_secret(secret),
             Change::PutPackage(record) => self.put_package(record)?,
-            Change::Rename(_) | Change::Claim(_) | Change::PutDocument(_) | Change::DropDocument(..) => {
-                self.read_first();
-            }
+            Change::DropProcess(_)
+            | Change::Rename(_)
+            | Change::Claim(_)
+            | Change::PutDocument(_)
+            | Change::DropDocument(..) => self.read_first(),
             Change::EndRequest(record) => self.end_request(record)?,
             Change::Event(draft) => self.event(draft)?,
         }

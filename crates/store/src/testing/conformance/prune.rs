@@ -53,6 +53,10 @@ pub async fn processes_are_forgotten_with_all_of_them(harness: &impl Harness) {
     // Dropping a process that no longer exists is accepted.
     commit(&*store, &mine, Batch::new().drop_process(ProcessId(1))).await;
     assert_eq!(store.remembered().await.unwrap(), [name("mine"), name("theirs")]);
+    // The changes of a batch are made in order, so a process that is put after its drop exists.
+    let anew = process(&mine.scope, 1, ProcessStatus::Completed);
+    commit(&*store, &mine, Batch::new().drop_process(ProcessId(1)).put_process(anew)).await;
+    assert!(store.process(ProcessId(1)).await.unwrap().is_some());
 }
 
 /// The store refuses to drop a process that is still needed. A process is needed if it has not ended or has an open
