@@ -7,12 +7,10 @@ use windlass_model::record::{AssemblyRecord, Intent};
 use windlass_model::{AssemblyName, State, Timestamp};
 
 use super::duties::Duty;
+use super::notice::{DISCOVERY, HEALTH_CHECK};
 use super::{Daemon, Done, Notice};
 use crate::error::Error;
 use crate::launching::{DiscoveryView, FoundView, Launcher};
-
-pub(super) const HEALTH_CHECK: &str = "health check";
-const DISCOVERY: &str = "discovery";
 
 impl Daemon<'_> {
     /// Updates the schedule of the daemon after a change of an application or a factory. While a factory is Active, its

@@ -38,8 +38,8 @@ use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, Times
 use windlass_project::Project;
 use windlass_store::{Store, StoreError};
 
-use self::applications::HEALTH_CHECK;
 use self::duties::{Duties, Duty};
+use self::notice::HEALTH_CHECK;
 use self::roster::{Counted, Roster};
 use self::running_applications::Applications;
 use self::samples::Looked;

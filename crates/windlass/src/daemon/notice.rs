@@ -4,6 +4,12 @@ use windlass_model::instance::Status;
 use windlass_model::record::ProcessStatus;
 use windlass_model::{AssemblyName, ProcessId, RequestId};
 
+/// The duty `health check`, as [`Notice::CheckFails`] names it.
+pub(super) const HEALTH_CHECK: &str = "health check";
+
+/// The duty `discovery`, as [`Notice::CheckFails`] names it.
+pub(super) const DISCOVERY: &str = "discovery";
+
 /// An observation or action of the daemon.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
