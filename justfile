@@ -38,4 +38,4 @@ readme:
 
 # Fuzz tests with random input: ten minutes for each target, with a new seed in each run
 fuzz:
-    WINDLASS_FUZZ_SECONDS=600 WINDLASS_FUZZ_SEED="$(date +%s)" cargo test --profile optimized -p windlass-source -p windlass-descriptor -p windlass-spiff --test it -- fuzz --nocapture --test-threads=4
+    WINDLASS_FUZZ_SECONDS=600 WINDLASS_FUZZ_SEED="$(date +%s)" cargo test --profile optimized -p windlass-source -p windlass-manifest -p windlass-descriptor -p windlass-spiff --test it -- fuzz --nocapture --test-threads=4

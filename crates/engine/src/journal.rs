@@ -308,8 +308,15 @@ impl CallContext {
         artifacts.written.push(written);
     }
 
-    /// Submits a job unless the runtime knows it already, and waits for its end.
-    async fn run(&self, runtime: &Arc<dyn Runtime>, id: &JobId, job: &Job) -> Result<Outcome, JobFailure> {
+    /// Submits a job unless the runtime knows it already, and waits for its end. If a repetition of the job may do harm,
+    /// records that the runtime has accepted the job.
+    async fn run(
+        &self,
+        runtime: &Arc<dyn Runtime>,
+        id: &JobId,
+        job: &Job,
+        record: &mut JobRecord,
+    ) -> Result<Outcome, JobFailure> {
         // The runtime can know the job only if an earlier process has submitted it.
         let found = if self.journal.jobs.contains_key(id.as_str()) {
             runtime.find(id).await.map_err(|error| unavailable(&error))?
@@ -325,6 +332,13 @@ impl CallContext {
         }
         let mut room = None;
         if matches!(found, Found::Never) {
+            if self.once && record.accepted {
+                let kind = runtime.kind();
+                return Err(lost(format!(
+                    "its job was started, but the runtime `{kind}` no longer knows the job: its files or its container \
+                     were deleted"
+                )));
+            }
             if self.once {
                 room = Some(self.reserve(job)?);
             }
@@ -332,6 +346,12 @@ impl CallContext {
                 return Err(lost("it was stopped on request before its job started"));
             }
             self.submit(runtime, id, job).await?;
+            if self.once {
+                record.accepted = true;
+                let recorded =
+                    self.journal.store.commit(&self.journal.lease, Batch::new().put_job(record.clone()));
+                self.enter(recorded, None).await;
+            }
         }
         let outcome = self.wait(runtime, id).await;
         drop(room);
@@ -434,6 +454,7 @@ impl CallContext {
             runtime: kind.to_owned(),
             location: self.location.clone(),
             submitted: self.journal.clock.now(),
+            accepted: false,
             end: None,
         }
     }
@@ -557,13 +578,14 @@ impl Context for CallContext {
         let now = record.submitted;
         if let Some(known) = self.journal.jobs.get(id.as_str()) {
             record.submitted = known.submitted;
+            record.accepted = known.accepted;
         }
         self.begin(runtime, &id, is_known).await?;
         // The job can be submitted before this record is durable. Its id follows from its call, whose record is
         // already durable.
         let known = self.journal.store.commit(&self.journal.lease, Batch::new().put_job(record.clone()));
         self.enter(known, None).await;
-        let outcome = match self.run(runtime, &id, &job).await {
+        let outcome = match self.run(runtime, &id, &job, &mut record).await {
             Err(JobFailure::NotRun(why)) => {
                 self.record_not_run(record, &why).await;
                 return Err(JobFailure::NotRun(why));

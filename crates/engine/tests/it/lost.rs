@@ -72,6 +72,35 @@ async fn an_outcome_that_can_not_be_read_is_lost() {
     assert!(damaged > 0, "no outcome was damaged");
 }
 
+/// A runtime whose files were deleted does not know its jobs. A job that it had accepted is lost, and does not run a
+/// second time. A job that may run twice is repeated.
+#[tokio::test(start_paused = true)]
+async fn a_job_that_the_runtime_has_forgotten_is_lost() {
+    for (effect, times) in [(Effect::Once, 1), (Effect::Repeatable, 2)] {
+        for running in [true, false] {
+            let rig = Rig::new(effect);
+            let desired = || Sketch::new(&["a"]).desired();
+            // The job takes 10 ms. If it has ended, nobody has recorded its end.
+            rig.jobs.last("a Install", Duration::from_millis(10));
+            assert!(rig.up_until_killed(desired(), Duration::from_millis(5)).await);
+            if !running {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            rig.jobs.forget();
+            let ended = rig.up(desired()).await;
+            let installs = rig.jobs.submitted().iter().filter(|id| id.contains("-p1-s1-")).count();
+            assert_eq!(installs, times, "{effect:?}: {:?}", rig.jobs.submitted());
+            if effect == Effect::Once {
+                let refused = ended.unwrap_err();
+                assert!(matches!(refused, EngineError::NeedsDecision { .. }), "{refused}");
+                assert!(why(&rig, "t__a").await.contains("no longer knows"), "{}", why(&rig, "t__a").await);
+            } else {
+                assert_eq!(ended.unwrap().process.status, ProcessStatus::Completed);
+            }
+        }
+    }
+}
+
 /// An answer that did not fit on the disk is lost; the script itself has not failed.
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_could_not_be_kept_is_lost() {

@@ -150,6 +150,10 @@ pub struct JobRecord {
     pub location: String,
     /// The time at which the job was submitted to the runtime.
     pub submitted: Timestamp,
+    /// Whether the runtime has accepted the job. The engine records this only for a job whose repetition may do harm.
+    /// If the runtime no longer knows such a job, the job was deleted there, and does not run a second time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accepted: bool,
     /// The end of the job; none if it is not recorded yet.
     pub end: Option<JobEnd>,
 }

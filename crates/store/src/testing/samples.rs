@@ -196,6 +196,7 @@ pub fn job(id: &str, calls: &[CallId]) -> JobRecord {
         runtime: "process".into(),
         location: "admin@local".into(),
         submitted: TIME,
+        accepted: false,
         end: None,
     }
 }

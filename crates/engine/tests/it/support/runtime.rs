@@ -98,6 +98,11 @@ impl Jobs {
         self.lock().dies.push(program.to_owned());
     }
 
+    /// Deletes all jobs, as a user does who deletes the jobs folder or the containers.
+    pub(crate) fn forget(&self) {
+        self.lock().jobs.clear();
+    }
+
     /// Sets the duration of the jobs of a program.
     pub(crate) fn last(&self, program: &str, duration: Duration) {
         self.lock().durations.insert(program.to_owned(), duration);
