@@ -201,16 +201,14 @@ impl<'a> Part<'a> {
     ///
     /// Returns `None` if the part has the rank already, or never reaches the rank.
     pub(crate) fn reaching(&self, rank: u8) -> Option<Draft> {
+        // A Broken part may still run. So a step that needs the part at a lower state waits for the Stop.
+        let stops_first = self.now.state == State::Broken || self.change_kind == ChangeKind::Heal;
         if rank == rank::ABSENT || rank == rank::CREATED && !self.declared.has_created() {
             // The part reaches the rank when its old instance is removed.
-            return self.steps.lowest().filter(|_| self.low == rank::ABSENT);
+            return self.steps.lowest().filter(|_| self.low == rank::ABSENT || stops_first);
         }
         if self.low >= rank {
-            // A Broken part may still run. So a step that needs the part Inactive waits for the Stop.
-            return self
-                .steps
-                .lowest()
-                .filter(|_| self.now.state == State::Broken || self.change_kind == ChangeKind::Heal);
+            return self.steps.lowest().filter(|_| stops_first);
         }
         self.steps.up_to(rank)
     }

@@ -4,9 +4,9 @@
 use windlass_lifecycle::testing::{Component, Luck, Spec, Tie};
 use windlass_model::record::Effect;
 
-use super::session::Interruption;
+use super::session::{Interruption, Session};
 use super::world::Trouble;
-use super::{on_virtual_time, to_and_fro};
+use super::{What, Wish, on_virtual_time, to_and_fro};
 
 const POST: (bool, bool) = (false, false);
 const PRE_TARGET: (bool, bool) = (false, true);
@@ -144,4 +144,61 @@ fn a_half_made_pair_is_whole_for_a_version_with_fewer_operations() {
     };
     let stop = Some(Interruption::Stop { soon: 128, now: None });
     on_virtual_time(to_and_fro(&a, &b, trouble, true, [death(17), None, stop]));
+}
+
+/// A pair with the modifier `pre` waits for the Stop of a Broken end, even if the end may be Absent.
+#[test]
+fn a_pair_waits_for_the_stop_of_a_broken_end() {
+    let inner = |ends, states, modifiers, operations| Tie::new(ends, states, modifiers, operations, 0);
+    let last = || part(5, 2, 1, false, Some(188));
+    let ties = || {
+        vec![
+            tie((0, 20), (4, 4), (true, false), 0, 0),
+            tie((89, 11), (2, 4), PRE_TARGET, 1, 0),
+            tie((151, 19), (2, 2), POST, 2, 0),
+        ]
+    };
+    let with = |inner, part: Option<Component>| part.map(|part| Component { inner, ..part });
+    let a = Spec {
+        components: vec![
+            with(inner((0, 0), (3, 3), PRE_TARGET, 1), part(6, 1, 1, false, None)),
+            with(inner((0, 0), (2, 2), POST, 3), part(5, 2, 2, true, Some(0))),
+            None,
+            last(),
+        ],
+        ties: ties(),
+    };
+    let b = Spec {
+        components: vec![
+            None,
+            part(5, 3, 0, false, None),
+            with(inner((0, 0), (4, 2), (true, true), 1), part(5, 1, 2, false, Some(0))),
+            last(),
+        ],
+        ties: ties(),
+    };
+    let trouble = Trouble {
+        lost_did: true,
+        effect: None,
+        observable: true,
+        max_jobs: std::num::NonZeroU32::new(3),
+        ..trouble(1_773_411_956_567_430_254, 11)
+    };
+    let stop = Some(Interruption::Stop { soon: 82, now: None });
+    on_virtual_time(to_and_fro(&a, &b, trouble, false, [None, None, stop]));
+}
+
+/// A pair with the modifier `pre` waits until the Stop of its source has been repeated.
+#[test]
+fn a_pair_waits_for_the_repeated_stop_of_its_source() {
+    let join = || vec![tie((0, 0), (2, 2), (true, true), 1, 0)];
+    let a = Spec { components: vec![plain(), part(0, 1, 2, false, None)], ties: join() };
+    let b = Spec { components: vec![plain(), plain()], ties: join() };
+    let trouble = Trouble { panics: true, stumbles: 5, ..trouble(1_204_886_918_299_467_020, 6) };
+    let wishes =
+        [What::One, What::Set(4), What::Down, What::Retry].map(|what| Wish { what, which: 0, cut: None });
+    on_virtual_time(async {
+        let mut session = Session::new(trouble, false);
+        super::come_true(&mut session, &wishes, &a.topology(), &b.topology()).await;
+    });
 }
