@@ -22,8 +22,9 @@ pub(super) struct CallRun {
     pub(super) late_results: Option<Duration>,
     /// Whether an earlier process began the call.
     pub(super) taken_up: bool,
-    /// Whether the outcome of the call is lost, and the next observation determines this outcome.
-    pub(super) recovering: bool,
+    /// The reason why the outcome of the call is lost. The next observation determines this outcome. `None` if the
+    /// outcome is not lost.
+    pub(super) lost: Option<String>,
     /// Whether the call waits for its next attempt.
     pub(super) repeats: bool,
     /// Whether a job of the call has started.

@@ -223,15 +223,17 @@ impl ProcessMachine {
 
     pub(super) fn observed(&mut self, id: &CallId, result: Result<Observed, Failure>) {
         let Some(run) = self.calls.get_mut(id) else { return };
-        let recovering = std::mem::replace(&mut run.recovering, false);
-        match result {
-            Ok(Observed { observation, report }) if recovering => self.decide(id, &observation, report),
-            Ok(Observed { observation, mut report }) => {
+        let lost = run.lost.take();
+        match (result, lost) {
+            (Ok(Observed { observation, report }), Some(lost)) => {
+                self.decide(id, &lost, &observation, report);
+            }
+            (Ok(Observed { observation, mut report }), None) => {
                 report.settled = Settled::Yes;
                 self.reported(id, report, Some(&observation));
             }
-            Err(failure) if recovering => self.undecided(id, &failure.message),
-            Err(failure) => {
+            (Err(failure), Some(lost)) => self.undecided(id, &format!("{lost}; {}", failure.message)),
+            (Err(failure), None) => {
                 let (process, element) = (run.record.process, run.record.element.clone());
                 let entry = LogEntry::new(Severity::Warning, format!("the observation failed: {failure}"));
                 self.log(process, &element, vec![entry]);
@@ -249,7 +251,7 @@ impl ProcessMachine {
         let key = (run.record.process, run.record.step);
         if run.record.effect == Effect::Once {
             if run.nature.observable && !self.cancelling {
-                run.recovering = true;
+                run.lost = Some(failure.message);
                 self.put_step(key, StepState::Unknown, None);
                 return self.observe(id);
             }
@@ -293,7 +295,8 @@ impl ProcessMachine {
         self.out.acks.push(Ack::MayPerform(id.clone()));
     }
 
-    pub(super) fn decide(&mut self, id: &CallId, observation: &Observation, report: Report) {
+    /// Continues a lost call after the observation of its instance. `lost` is the reason why the call was lost.
+    fn decide(&mut self, id: &CallId, lost: &str, observation: &Observation, report: Report) {
         match observation {
             Observation::Reached => self.reported(id, Report { settled: Settled::Yes, ..report }, None),
             Observation::Converging => {
@@ -315,8 +318,8 @@ impl ProcessMachine {
                 }
                 self.again(id, Failure::new(FailureKind::Lost, "its job was lost repeatedly"));
             }
-            Observation::CannotTell(why) => self.undecided(id, why),
-            _ => self.undecided(id, "the observation is inconclusive"),
+            Observation::CannotTell(why) => self.undecided(id, &format!("{lost}; {why}")),
+            _ => self.undecided(id, &format!("{lost}; the observation is inconclusive")),
         }
     }
 

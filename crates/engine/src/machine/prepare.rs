@@ -146,7 +146,7 @@ impl Preparer {
             nature,
             late_results,
             taken_up: false,
-            recovering: false,
+            lost: None,
             repeats: false,
             acted: false,
             untouched: false,

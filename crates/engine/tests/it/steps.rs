@@ -239,6 +239,18 @@ async fn a_lost_job_of_a_once_call_is_looked_for() {
     }
 }
 
+/// The message about an unknown outcome says why it is unknown, and why the health check could not find it out.
+#[tokio::test(start_paused = true)]
+async fn an_unknown_outcome_has_both_reasons() {
+    let rig = Rig::new(Effect::Once);
+    rig.jobs.lose("a Configure");
+    rig.strings.see("a Configure", Observation::CannotTell("the id is unknown".into()));
+    let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(ended.tally.undecided, 1);
+    let failure = rig.look("t").await.elements[&element("t__a")].failure.clone().expect("it has failed");
+    assert_eq!(failure.message, "the outcome of Configure is unknown: it vanished; the id is unknown");
+}
+
 #[tokio::test(start_paused = true)]
 async fn one_part_at_a_time_is_answered_for() {
     let rig = Rig::new(Effect::Once);
