@@ -252,7 +252,7 @@ pub(crate) enum Has {
     No,
     /// The property is declared, but only the resource itself can read it.
     Private,
-    /// The descriptor is not in the catalog.
+    /// The descriptor is not in the catalog, so its properties are unknown.
     CannotTell,
 }
 

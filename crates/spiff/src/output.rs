@@ -18,8 +18,8 @@ use crate::{Session, SpiffError};
 pub struct Output {
     /// Path of the node to select.
     pub path: Option<String>,
-    /// Expression whose value is selected. The expression can refer by name to the fields of the map that is selected
-    /// so far.
+    /// Expression whose value is selected. If a map is selected so far (by `path`, or the whole result), the expression
+    /// can refer to the fields of this map by their names.
     pub evaluate: Option<String>,
     /// Paths of nodes to select. If the list is not empty, a map of these nodes is selected. The key of a node in the
     /// map is the last step of its path.

@@ -127,8 +127,8 @@ impl AssemblyInput {
         self.parameters.contains_key(name) || self.environment.contains_key(&variable(name))
     }
 
-    /// Sets the property `name` as in the input `given`: by the same parameter, or by the same environment variable. If
-    /// `given` contains no value for the property, changes nothing.
+    /// Copies the value of the property `name` from the input `given`. The value is a parameter, or the value of
+    /// an environment variable. If `given` contains no value for the property, changes nothing.
     pub(crate) fn parameter_of(mut self, given: &Self, name: &str) -> Self {
         if let Some(value) = given.parameters.get(name) {
             let is_open = given.open.iter().any(|open| open == name);

@@ -40,7 +40,8 @@ const SHORT: usize = 16 * 1024;
 /// Number of job folders that are created in advance, for many submissions in a short time.
 const AHEAD: usize = 8;
 
-/// Number of attempts to create the staging folder, since other processes may remove it before it is locked.
+/// Maximum number of attempts to create the staging folder. An attempt fails if another process removes the folder
+/// before this process has locked it.
 const TRIES: u32 = 10;
 
 /// The folder in which one process prepares the folders of its jobs. The process holds a lock on its staging

@@ -167,8 +167,8 @@ fn relationships<'a>(
 
 /// Adds the sources and targets of `newer` to `older`, which is an older version of the same relationship.
 ///
-/// `older` keeps its operations and all other data, because existing pairs may have been created with this data. If
-/// `older` has no operations, there are no such pairs. In this case, `older` gets the data of `newer`.
+/// If `older` has operations, it keeps them and all other data, because existing pairs may have been created by these
+/// operations. Otherwise, no pairs exist, and `older` gets the data of `newer`.
 fn join(older: &mut Relationship, newer: &Relationship) {
     let mut base = if calls(older) { older.clone() } else { newer.clone() };
     for (ends, more) in [

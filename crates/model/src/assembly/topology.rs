@@ -156,8 +156,8 @@ impl Topology {
         self
     }
 
-    /// Records `name`, the name of the assembly before a rename. After several renames, the first recorded
-    /// name stays. It is removed when the assembly gets this name again.
+    /// Records `name`, the name that the assembly had before a rename. After several renames, the record contains the
+    /// first of these names. If a rename gives the assembly this name again, the record is removed.
     pub(crate) fn renamed_from(&mut self, name: &AssemblyName) {
         let made_as = self.data.made_as.get_or_insert_with(|| name.to_string());
         if *made_as == self.data.name.as_str() {

@@ -109,7 +109,8 @@ impl LoadOptions {
         Self { dialect: Dialect::StrictJson, ..Self::default() }
     }
 
-    /// Returns the options with [`DuplicateKeys::LastWins`]: the last of equal keys counts, with a warning.
+    /// Returns the options with [`DuplicateKeys::LastWins`]: if a key occurs several times, the loader uses its last value,
+    /// and reports a warning.
     #[must_use]
     pub fn last_key_wins(mut self) -> Self {
         self.duplicate_keys = DuplicateKeys::LastWins;

@@ -16,7 +16,7 @@ pub(super) trait Visit: Copy {
     /// marker `&tag:`, and is completely evaluated, other expressions can then refer to the node by its tag.
     fn visit(self, node: &Node, env: &Env, overriding: bool, as_template: bool) -> Node;
 
-    /// Processes a node in one pass, as [`visit`](Self::visit) does if `overriding` and `as_template` are false. Unlike
-    /// `visit`, this method does not register the node under its tag.
+    /// Processes a node in one pass, like [`visit`](Self::visit) with the arguments `overriding` and `as_template` set to
+    /// `false`. Unlike `visit`, this method does not register the node under its tag.
     fn untagged(self, node: &Node, env: &Env) -> Node;
 }

@@ -148,7 +148,7 @@ impl Roster {
         Some((element.assembly(), named))
     }
 
-    /// Returns the effect of a sample on the policies of its assembly.
+    /// Tells how the policies of the assembly use a sample; [`SampleUse::Unread`] if they do not.
     pub(super) fn use_of(&self, name: &AssemblyName, sample: &Sample) -> SampleUse {
         self.watched.get(name).map_or(SampleUse::Unread, |watched| watched.monitor.use_of(sample))
     }

@@ -280,8 +280,8 @@ fn lock(plan: &SandboxPlan) -> io::Result<OwnedFd> {
     Ok(image)
 }
 
-/// A child that enters the sandbox and there starts a second child. The second child becomes the main process
-/// of the job, and is a child of the supervisor.
+/// A child that enters the sandbox and there starts the main process of the job. The parent of the main process is the
+/// supervisor, and not this child (`CLONE_PARENT`).
 struct Entry<'a> {
     sandbox: &'a Sandbox,
     launch: &'a Launch,

@@ -65,7 +65,7 @@ impl<'a> Site<'a> {
     }
 }
 
-/// Returns an edit that removes the lines that another edit touches.
+/// Returns an edit that removes the complete lines that the edit `touched` would change in part.
 pub(crate) fn without_line(text: &str, touched: &Edit) -> Edit {
     let range = touched.span.range();
     edit(Line::around(text, range.start).start..Line::around(text, range.end).end(), "")
