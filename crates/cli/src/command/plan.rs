@@ -70,7 +70,8 @@ pub(crate) async fn save(
     Ok((view, warnings))
 }
 
-/// Prints a plan. If `detailed` is set and the plan would change something, returns exit code 3.
+/// Prints a plan. If `detailed` is set, the exit code is 3 if the plan would change something. Otherwise, the exit code is
+/// 1 if the health of a part is unknown: the part may have changed.
 pub(crate) fn show(plan: &PlanView, format: Format, detailed: bool) -> ExitCode {
     show_steps(plan, format, detailed, false)
 }
@@ -79,7 +80,18 @@ fn show_steps(plan: &PlanView, format: Format, detailed: bool, whole: bool) -> E
     warn_unknown(plan);
     let code = if format == Format::Json { print_json(plan) } else { print(plan, whole) };
     let changes = plan.calling().next().is_some() || !plan.changes.is_empty() || !plan.protection.is_empty();
-    if detailed && changes && code == exit::DONE { exit::changes() } else { code }
+    if !detailed || code != exit::DONE {
+        return code;
+    }
+    let unknown = plan.drift.iter().flatten().any(|part| part.well.is_none());
+    match (changes, unknown) {
+        (true, _) => exit::changes(),
+        (false, true) => {
+            tell!("no changes found, but the parts that can't be checked may have changed: exit code 1");
+            exit::FAILED
+        }
+        (false, false) => exit::DONE,
+    }
 }
 
 /// Maximum number of lines in the lists of changes and steps that a command prints before it executes a plan.

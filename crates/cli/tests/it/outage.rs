@@ -95,6 +95,13 @@ fn a_check_that_fails_heals_nothing() {
         );
         assert!(run.stdout.contains("nothing to "), "{run}");
     }
+    // No change was found, but the parts were not checked. So the exit code is not 0.
+    for command in [&["plan", "small"][..], &["up", "small", "--dry-run"]] {
+        let run = env.run(&[command, &["--detailed-exitcode"]].concat());
+        assert_eq!(run.code(), Some(1), "{run}");
+        assert!(run.stderr.contains("parts that can't be checked may have changed"), "{run}");
+    }
+    assert_eq!(env.run(&["plan", "small", "--no-refresh", "--detailed-exitcode"]).code(), Some(0));
     env.clear_trace();
     let run = env.ok(&["up", "small", "--no-refresh"]);
     assert_eq!((env.trace(), run.stderr.contains("warning")), (Vec::new(), false), "{run}");
