@@ -75,7 +75,7 @@ section! {
     "infrastructure-type": Form::Text,
         "The infrastructure type by which descriptors select drivers; the default is `Local`.";
     "runtime": Form::Runtime,
-        "The runtime of the scripts. The default is the first one that has the most keys of the location.";
+        "The runtime of the scripts. Without this key, windlass selects the runtime that accepts the most keys of the location.";
     "volumes": Form::Volumes, "Named volumes, and where container runtimes mount them.";
     "environment": Form::Variables,
         "Variables of each job, by name. They have no secrets; `properties` has.";
