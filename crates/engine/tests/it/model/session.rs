@@ -109,6 +109,7 @@ impl Session {
             engine.env.home = format!("home {number}");
         }
         let (name, stop) = (assembly_name(root), Stop::default());
+        self.world.durable_after(self.weather.latest());
         let heals = matches!(ask.intent(), Intent::Heal(_));
         let whole = Box::pin(async {
             let one = async |ask: Request| {

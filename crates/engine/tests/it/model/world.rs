@@ -65,6 +65,11 @@ struct Inner {
     started: BTreeSet<ElementName>,
     /// The resources that may run because the job of their Start was lost.
     doubtful: BTreeSet<ElementName>,
+    /// The elements that have failed, with their state before, and the time of the failure.
+    failures: BTreeMap<ElementName, (State, Instant)>,
+    /// The longest time after which the engine learns of a failure. Until the record of a job is durable, the engine
+    /// does not use the outcome of the job.
+    notice: Duration,
     /// Elements whose last Stop has failed.
     unstopped: BTreeSet<ElementName>,
     /// Operations of relationships whose outcome the engine does not know: a job of theirs was lost.
@@ -139,6 +144,8 @@ impl World {
             silent: BTreeSet::new(),
             started: BTreeSet::new(),
             doubtful: BTreeSet::new(),
+            failures: BTreeMap::new(),
+            notice: Duration::ZERO,
             unstopped: BTreeSet::new(),
             doubtful_ties: BTreeSet::new(),
             half_gone: BTreeSet::new(),
@@ -202,6 +209,12 @@ impl World {
     /// Records a violation of the model.
     pub(super) fn complain(&self, wrong: String) {
         self.lock().wrong.push(wrong);
+    }
+
+    /// Sets the longest time after which a batch is durable.
+    pub(super) fn durable_after(&self, latest: Duration) {
+        // A batch may wait until the batch before it is durable.
+        self.lock().notice = latest * 2;
     }
 
     /// Records that the process of an assembly is being stopped, or has ended.
@@ -312,7 +325,7 @@ impl World {
             other => panic!("no plan asks for {other:?}"),
         };
         let fit = match &deed {
-            Deed::Tie(key, direction, _) => inner.ground.check_tie(key, *direction).is_ok(),
+            Deed::Tie(key, direction, _) => inner.is_fit(key, *direction),
             Deed::Move(..) => false,
         };
         inner.calls.entry(id).or_insert_with(|| Known {
@@ -416,6 +429,21 @@ impl Inner {
             (Deed::Tie(a, ..), Deed::Tie(b, ..)) if a == b => Err(format!("{one:?} beside {other:?}")),
             _ => Ok(()),
         }
+    }
+
+    /// Tells whether the ends of a pair are in the states that the engine requires. An end that has just failed counts
+    /// with its state before the failure, because the engine may not know of the failure yet.
+    fn is_fit(&self, key: &PairKey, direction: Direction) -> bool {
+        if self.ground.check_tie(key, direction).is_ok() {
+            return true;
+        }
+        let mut known = self.ground.clone();
+        for (element, (before, since)) in &self.failures {
+            if since.elapsed() < self.notice && self.ground.state(element) == State::Failed {
+                known.set(element, *before);
+            }
+        }
+        known.check_tie(key, direction).is_ok()
     }
 
     /// Tells whether a failed launch, start or removal has leftovers.
@@ -756,6 +784,7 @@ impl Inner {
         let from = self.ground.state(element);
         if !well {
             let to = transition.on_failure(from);
+            self.failures.insert(element.clone(), (from, Instant::now()));
             let launches = matches!(transition, Transition::Create | Transition::Install);
             self.ground.set(element, to);
             self.half_does(element, transition);
