@@ -485,8 +485,8 @@ pub(crate) struct ImportArgs {
 
 /// Give an assembly another name, without running scripts.
 ///
-/// The records, the history, referencing assemblies, applications and environments then use the new name. The components
-/// keep their ids. `${instance.name}` keeps its values until the next `up`.
+/// The records and the history then use the new name. So do all assemblies, applications and environments that refer to
+/// the assembly. The components keep their ids. `${instance.name}` keeps its values until the next `up`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
