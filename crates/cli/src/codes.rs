@@ -62,6 +62,13 @@ windlass::source::codes! {
         "The job of `windlass exec` did not start, was stopped, or exited with another code than 0. The message \
          states how it ended. The output of the job is complete up to then.\n\n\
          Correct the command, or raise the limit that it exceeded: `--timeout` sets the time of the job.";
+    SECRET_OUTPUT = "WL0813", "output that is a secret",
+        "`windlass output NAME KEY --raw` prints the value of an output for other programs. This output is a \
+         secret, and windlass prints no secrets: a program would get `***` in place of the value. Nothing was \
+         changed.\n\n\
+         To use the secret in another component, pass it to a property of the component by `${…}`. To give it \
+         to a person or a program, let a script write it to the place where they expect it, such as a file or \
+         a secret store. Without `--raw`, the command prints `***`.";
 }
 
 /// Returns all codes that `windlass explain` explains, sorted.

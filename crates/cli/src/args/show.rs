@@ -172,7 +172,8 @@ pub(crate) struct StatusArgs {
 
 /// Print the outputs of an assembly, or one of them.
 ///
-/// Outputs are the read-only properties of the assembly with a known value. A secret is printed as ***.
+/// Outputs are the read-only properties of the assembly with a known value. A secret is printed as ***, and is an
+/// error with --raw.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -27,10 +27,15 @@ pub(crate) async fn run(args: OutputArgs) -> ExitCode {
     if let Some(key) = key {
         let Some(value) = view.outputs.remove(key) else { return unknown(key, &view) };
         if *raw {
+            if view.secrets.contains(key) {
+                fault!(codes::SECRET_OUTPUT, "`{key}` of `{name}` is a secret, and windlass prints no secrets");
+                return exit::wrong_input();
+            }
             print_document(&text_of(&value));
             return exit::DONE;
         }
         view.outputs = [(key.clone(), value)].into();
+        view.secrets.retain(|secret| secret == key);
     }
     match (how.format, key) {
         (Format::Json, _) => return print_json(&view),

@@ -86,6 +86,13 @@ fn a_secret_is_nowhere_but_where_it_is_needed() {
     done: small is Active (LONG)
       url: ***
     ");
+    // A program that reads the value gets an error, and not the mask.
+    assert_snapshot!(env.run(&["output", "small", "url", "--raw"]), @"
+    exit 2
+    ----- stderr -----
+    error[WL0813]: `url` of `small` is a secret, and windlass prints no secrets
+    ");
+    assert_eq!(env.json(&["output", "small"])["secrets"], serde_json::json!(["url"]));
     let said = [
         up,
         env.ok(&["status"]),

@@ -1,6 +1,6 @@
 //! The outputs of an assembly.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -21,6 +21,9 @@ pub struct OutputsView {
     /// The known values of the assembly's read-only properties. The map of a factory also contains its
     /// instances. A secret is `***`.
     pub outputs: BTreeMap<PropertyName, Value>,
+    /// The names of the outputs whose values are secrets.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub secrets: BTreeSet<PropertyName>,
 }
 
 impl Views<'_> {
@@ -33,8 +36,10 @@ impl Views<'_> {
         let snapshot = self.windlass.snapshot(name).await?;
         let mut wiring = Wiring::new(self.windlass.store_of(name).await?);
         let instances = instances(&mut wiring, &snapshot).await?;
-        let outputs = windlass_engine::outputs(snapshot).into_iter();
-        let outputs = outputs.map(|(name, value)| (name, value.shown())).chain(instances).collect();
-        Ok(OutputsView { version: 1, assembly: name.clone(), outputs })
+        let outputs = windlass_engine::outputs(snapshot);
+        let secrets = outputs.iter().filter(|(_, value)| value.sensitive).map(|(name, _)| name.clone());
+        let secrets = secrets.collect();
+        let outputs = outputs.into_iter().map(|(name, value)| (name, value.shown())).chain(instances);
+        Ok(OutputsView { version: 1, assembly: name.clone(), outputs: outputs.collect(), secrets })
     }
 }
