@@ -189,7 +189,8 @@ pub struct Windlass {
     pub(crate) places: Arc<ProjectPlaces>,
     slots: JobSlots,
     pub(crate) store: OnceCell<Arc<dyn Store>>,
-    /// Completed when the notice about a lost store was given.
+    /// Ensures that the notice about a lost store is given only once. A store is lost if it does not exist,
+    /// although an earlier store seems to have existed.
     pub(crate) lost_store: Once,
 }
 

@@ -197,8 +197,8 @@ impl SavedPlan {
         &self.assembly
     }
 
-    /// Refuses missing secrets, and given parameters that are not secrets of the plan. Parameters from files
-    /// and environment variables are not refused, because other plans may need them.
+    /// Refuses `given` if it lacks a secret of the plan, or if it contains a parameter that is not a secret of the
+    /// plan. Parameters from files and environment variables are not refused, because other plans may need them.
     fn check_secrets(&self, given: &AssemblyInput) -> Result<(), SavedPlanError> {
         let none = BTreeSet::new();
         let secrets = self.up.as_ref().map_or(&none, |recipe| &recipe.secrets);

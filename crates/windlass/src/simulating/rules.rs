@@ -203,8 +203,8 @@ impl Rules {
     /// Returns the positions of the answers for `script` that apply at `time`. `time` is counted from the beginning of
     /// the simulation.
     ///
-    /// `title` is the position of the script's application in [`Cast::titles`]. Answers for other titles are left out.
-    /// If `title` is `None`, answers for all titles are returned.
+    /// `title` is the position of the script's application in [`Cast::titles`]. Answers for other titles are left
+    /// out. If `title` is `None`, no answer is left out because of its title.
     pub(super) fn active(&self, script: &Script, title: Option<usize>, time: Duration) -> Vec<usize> {
         let is_active = |rule: &Rule| {
             rule.script == *script
