@@ -170,9 +170,9 @@ impl Settings {
         self
     }
 
-    /// Declares that this program is a daemon. While it holds the lease of an assembly, other programs submit
-    /// requests on this assembly. To execute these requests, the daemon must call `daemon::watch` (feature
-    /// `daemon`).
+    /// Sets whether this program is a daemon. While a daemon holds the lease of an assembly, other programs can't
+    /// change this assembly, and submit requests to the daemon. To execute these requests, the daemon must call
+    /// `daemon::watch` (feature `daemon`).
     #[must_use]
     pub fn serving(mut self, serves: bool) -> Self {
         self.serves = serves;

@@ -498,8 +498,8 @@ impl Environments<'_> {
         }
     }
 
-    /// Reads an environment, changes it, and stores it in one write. The first change of the environment `default`
-    /// creates the document of this environment.
+    /// Reads an environment and its secrets, applies `change`, and stores both together. The first change of the
+    /// environment `default` creates the document of this environment.
     async fn change(
         &self,
         name: &DocumentName,

@@ -172,7 +172,9 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// Fails like [`apply`](Self::apply), as far as problems are known before the request is executed.
+    /// Fails if the plan belongs to another project, or if the plan's inputs or the assembly have changed since the
+    /// plan was saved. Also fails if `given` lacks a secret of the plan. Other problems are found when the request
+    /// is executed.
     pub async fn ask_to_apply(&self, saved: &SavedPlan, given: &AssemblyInput) -> Result<Pending<'_>, Error> {
         let (request, warnings) = self.saved_request(saved, given).await?;
         self.ask_for_new(&saved.assembly, request, warnings).await

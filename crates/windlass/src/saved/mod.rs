@@ -283,8 +283,8 @@ impl SavedPlan {
     }
 }
 
-/// Maximum number of changed elements or processes that a message names. Of further elements or processes,
-/// the message gives only the number.
+/// Maximum number of changed elements or processes that a message names. If there are more, the message contains
+/// only the number of the others.
 const NAMED: usize = 3;
 
 fn packages_of(packages: &[Arc<Package>]) -> BTreeMap<DescriptorName, PackageDigest> {

@@ -17,7 +17,7 @@ pub struct PlanView {
     /// The name of the assembly.
     pub assembly: AssemblyName,
     /// The steps of the plan, sorted by their ids. Steps that call a driver have lower ids than all other steps.
-    /// The list contains no barriers: steps without work that only group the waits of other steps.
+    /// Barriers, which are steps without work, are left out.
     pub steps: Vec<StepView>,
     /// The longest chain of steps that depend on each other.
     pub critical_path: Vec<StepId>,
