@@ -68,8 +68,9 @@ impl Settings {
         }
     }
 
-    /// Sets the function that reads environment variables. Locations read secrets from them. Runtimes find
-    /// container engines by the variables of the Docker client. By default there are no variables.
+    /// Sets the function that reads environment variables. windlass reads secrets of locations from these
+    /// variables. It also finds container engines by the variables of the Docker client, such as `DOCKER_HOST`. By
+    /// default, there are no variables.
     #[must_use]
     pub fn variables(mut self, variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         self.variables = Arc::new(variables);

@@ -147,8 +147,8 @@ pub struct ApplicationView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ScriptView {
-    /// The kind of the script: `launch`, `destroy`, `health-check`, `reconfigure` or `discover`. For the
-    /// script of a command, it is the id of the command's pin.
+    /// The kind of the script: `launch`, `destroy`, `health-check`, `reconfigure` or `discover`. The kind of a
+    /// command's script is the id of the command's pin.
     pub kind: String,
     /// The path of the script, as written in the manifest.
     pub path: String,

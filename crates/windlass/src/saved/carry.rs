@@ -68,10 +68,12 @@ impl Windlass {
         Ok((saved.fill(preview).with_protection(protection), saved, warnings))
     }
 
-    /// Plans the changes that [`change`](Self::change) would make, for a plan file. [`apply`](Self::apply)
-    /// executes the plan. `around` is `None`, except for a request from [`Request::down_with`]. For such a
-    /// request, `around` is the file with the assembly's descriptor. When the plan is applied, windlass
-    /// searches for the packages in the folders around this file.
+    /// Plans the changes that [`change`](Self::change) would make, for a plan file. [`apply`](Self::apply) executes
+    /// the plan.
+    ///
+    /// If the request comes from [`Request::down_with`], `around` is the file with the assembly's descriptor. When
+    /// the plan is applied, windlass searches for the packages in the folders around this file. For any other
+    /// request, `around` is `None`.
     ///
     /// # Errors
     ///

@@ -161,8 +161,8 @@ impl Rule {
         })
     }
 
-    /// Tells whether the answer applies to an instance. If the answer replaces a health check, and contains
-    /// results of commands or the placeholder `<command id>`, it applies only while the instance has an open
+    /// Tells whether the answer applies to an instance. An answer to a health check can contain results of
+    /// commands, or the placeholder `<command id>`. Such an answer applies only while the instance has an open
     /// command.
     fn fits(&self, subject: Subject<'_>) -> bool {
         let is_named = |names: &BTreeSet<String>| {
