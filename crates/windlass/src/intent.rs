@@ -273,9 +273,10 @@ impl Windlass {
         Ok(calls.iter().any(|call| call.id == id && call.state.is_open()).then_some(id))
     }
 
-    /// Parses the names of the outputs whose values a user states in an answer about an undecided call. The answer
-    /// contains the result in the field [`Answer::published`](windlass_engine::Answer::published). `open` lists the
-    /// outputs whose values were on the command line. If such an output is a secret, also returns a warning.
+    /// Parses the names of the outputs whose values a user states in an answer about an undecided call. The
+    /// returned outputs are for the field [`Answer::published`](windlass_engine::Answer::published) of this answer.
+    /// `open` lists the outputs whose values were on the command line. If such an output is a secret, also returns
+    /// a warning.
     ///
     /// # Errors
     ///
