@@ -160,8 +160,8 @@ pub fn check_over(input: CheckInput<'_>) -> Result<CheckView, Error> {
 /// If the text is a descriptor, the check looks for other descriptors in the files below `folders`. If the text is a
 /// manifest, the check looks for the scripts of the manifest among `scripts`; `None` skips this part of the check.
 ///
-/// A file below `folders` may have up to [`MAX_SIZE`] bytes. If the text is larger, the file may be as large as the
-/// text.
+/// A file below `folders` may have up to [`MAX_SIZE`] bytes. If the text is larger than [`MAX_SIZE`], the file may
+/// be as large as the text.
 pub fn check_text(
     name: &str,
     text: Vec<u8>,
@@ -306,8 +306,8 @@ fn misplaced(project: &Project, assembly: &AssemblyDescriptor) -> Vec<Diagnostic
 }
 
 /// Returns the newest resource of the catalog that a reference accepts. For example, a reference of the type
-/// `resource::network::^1.0` accepts `resource::network::1.2`. The `queries` of the newest resource can find an
-/// existing network. For a reference to an assembly, returns `None`.
+/// `resource::network::^1.0` accepts `resource::network::1.2`. The section `queries` of this resource names the
+/// drivers that search for an existing network. For a reference to an assembly, returns `None`.
 fn newest_resource(reference: &ReferenceDecl, catalog: &DiskCatalog) -> Option<DescriptorName> {
     let kind = &reference.kind.as_ref()?.value;
     let accepted = catalog.names().into_iter().filter(|name| !kind.is_assembly() && kind.accepts(name));

@@ -335,7 +335,9 @@ fn on_disk(catalog: &DiskCatalog, resource: &DescriptorName, place: &Place) -> P
     }
 }
 
-/// Warns of secrets that were given where other people could see them.
+/// Returns a warning for each secret whose value other people could see. `open` contains the names of the
+/// parameters with visible values. `passed` states how the values were passed, for example `was passed on the
+/// command line`.
 pub(crate) fn open_secrets(
     open: &[String],
     passed: &str,

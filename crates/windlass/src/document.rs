@@ -31,7 +31,7 @@ impl Format {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DocumentError {
-    /// The file has another format or kind.
+    /// The file does not have the expected format or kind.
     #[error("is not a {what}: {why}{}", made_by(what))]
     Other {
         /// The expected kind of file, such as `windlass plan`.

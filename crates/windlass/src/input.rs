@@ -163,11 +163,10 @@ impl AssemblyInput {
         self
     }
 
-    /// Sets the number of nodes of a group that a change may stop at the same time. The number applies to
-    /// each group by itself. The default is the number that the descriptor declares for the group. If the
-    /// descriptor declares no number and a relationship joins the group with another component, the default
-    /// is 1. If the descriptor declares no number and no relationship joins the group with another component,
-    /// the default is all nodes of the group.
+    /// Sets the number of nodes of a group that a change may stop at the same time. The number applies to each
+    /// group by itself. The default is the number that the descriptor declares for the group. Without a declared
+    /// number, the default depends on the relationships of the group. If a relationship joins the group with
+    /// another component, the default is 1. Otherwise, the default is all nodes of the group.
     pub fn max_unavailable(mut self, count: Option<MaxUnavailable>) -> Self {
         self.max_unavailable = count;
         self

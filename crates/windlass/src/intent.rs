@@ -40,9 +40,9 @@ impl Windlass {
         Ok(self.bring_up(&name, request, warnings, stop).await?.with_protection(protection))
     }
 
-    /// Compares the protection of each part in the recorded topology of the assembly with the desired
-    /// topology. Returns the parts that become protected, and the parts that are no longer protected. Returns no parts
-    /// for a request without a desired topology.
+    /// Returns the parts that become protected, and the parts that are no longer protected. To find these parts,
+    /// the method compares the recorded topology of the assembly with the desired topology. Returns no parts for a
+    /// request without a desired topology.
     pub(crate) async fn protection(&self, request: &Request) -> Result<Vec<ProtectionChange>, Error> {
         let (Some(desired), Some(store)) = (request.topology(), self.store(false).await?) else {
             return Ok(Vec::new());
@@ -70,7 +70,7 @@ impl Windlass {
         self.start(store, name, request, warnings, stop).await
     }
 
-    /// Prepares a change of an existing assembly: take it down, retry, scale, heal, and so on.
+    /// Prepares a change of an existing assembly, for example the intent `down`, `retry`, `scale` or `heal`.
     ///
     /// # Errors
     ///
@@ -273,9 +273,10 @@ impl Windlass {
         Ok(calls.iter().any(|call| call.id == id && call.state.is_open()).then_some(id))
     }
 
-    /// Parses the outputs that a user provides for a part, for
-    /// [`Answer::published`](windlass_engine::Answer::published). `open` lists the outputs whose values were
-    /// on the command line. Secrets among them cause a warning.
+    /// Parses the names of the outputs whose values a user states in an answer about an undecided call. The
+    /// returned outputs are for the field [`Answer::published`](windlass_engine::Answer::published) of this answer.
+    /// `open` lists the outputs whose values were on the command line. If such an output is a secret, also returns
+    /// a warning.
     ///
     /// # Errors
     ///

@@ -47,8 +47,8 @@ impl Windlass {
         }
     }
 
-    /// Opens the store. If there is no store, creates one (`create` is true) or fails (`create` is false). An earlier
-    /// export of an assembly may have been interrupted. The method finishes this export or rolls it back.
+    /// Opens the store. If there is no store, creates one (`create` is true) or fails (`create` is false). After
+    /// opening the store, completes or rolls back each interrupted export of an assembly.
     async fn open_store(&self, create: bool) -> Result<Arc<dyn Store>, Unopened> {
         let settings = self.store_settings();
         let kind = stores::of(settings.address.as_deref())?;
@@ -60,8 +60,8 @@ impl Windlass {
         Ok(store)
     }
 
-    /// Returns the project's store, from which the caller then reads the assembly `name`. A project without a store has
-    /// no assemblies, so the method then fails with [`EngineError::Unknown`].
+    /// Returns the project's store, so that the caller can read the assembly `name` from it. If the project has no
+    /// store, the assembly does not exist, and the method fails with [`EngineError::Unknown`].
     pub(crate) async fn store_of(&self, name: &AssemblyName) -> Result<Arc<dyn Store>, Error> {
         let unknown = || EngineError::Unknown { name: name.clone(), known: Vec::new() };
         Ok(self.store(false).await?.ok_or_else(unknown)?)
@@ -91,7 +91,8 @@ impl Windlass {
     }
 }
 
-/// The reason why there is no open store. A failure is not remembered, so the next call tries again.
+/// The reason why [`Windlass::open_store`] has not opened the store. The reason is not kept. The next call of
+/// [`Windlass::store`] tries again to open the store.
 enum Unopened {
     /// No store exists, and the caller did not want to create one.
     NoStore,

@@ -52,9 +52,9 @@ impl<'a> Manifests<'a> {
     }
 }
 
-/// Checks that each application names its factory, and each factory its application. They name each other by
-/// title. A file contains no title, because a manifest gets its title when it is published. So the check derives a
-/// title from the name of the file:
+/// Checks that each application names its factory, and that each factory names its application. Manifests name each
+/// other by title. The file of a manifest does not contain the title, because a manifest gets its title when it is
+/// published. So the check derives a title from the name of the file:
 ///
 /// - If a manifest names a title that matches the name of the file, this title is used. Letter case and
 ///   punctuation may differ: the [short names](short_name) are compared.

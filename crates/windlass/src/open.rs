@@ -68,8 +68,9 @@ impl Settings {
         }
     }
 
-    /// Sets the function that reads environment variables. Locations read secrets from them. Runtimes find
-    /// container engines by the variables of the Docker client. By default there are no variables.
+    /// Sets the function that reads environment variables. windlass reads secrets of locations from these
+    /// variables. It also finds container engines by the variables of the Docker client, such as `DOCKER_HOST`. By
+    /// default, there are no variables.
     #[must_use]
     pub fn variables(mut self, variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         self.variables = Arc::new(variables);
@@ -170,9 +171,9 @@ impl Settings {
         self
     }
 
-    /// Declares that this program is a daemon. While it holds the lease of an assembly, other programs submit
-    /// requests on this assembly. To execute these requests, the daemon must call `daemon::watch` (feature
-    /// `daemon`).
+    /// Sets whether this program is a daemon. While a daemon holds the lease of an assembly, other programs can't
+    /// change this assembly, and submit requests to the daemon. To execute these requests, the daemon must call
+    /// `daemon::watch` (feature `daemon`).
     #[must_use]
     pub fn serving(mut self, serves: bool) -> Self {
         self.serves = serves;
@@ -189,7 +190,8 @@ pub struct Windlass {
     pub(crate) places: Arc<ProjectPlaces>,
     slots: JobSlots,
     pub(crate) store: OnceCell<Arc<dyn Store>>,
-    /// Completed when the notice about a lost store was given.
+    /// Ensures that the notice about a lost store is given only once. A store is lost if it does not exist,
+    /// although an earlier store seems to have existed.
     pub(crate) lost_store: Once,
 }
 

@@ -22,10 +22,11 @@ impl ProjectPlaces {
         Self { project, variables, runtimes }
     }
 
-    /// Returns the secrets of a location, for masking the output of jobs. Returns `None` if the secrets can't
-    /// be read. `own` tells whether this program has started these jobs. If another program has started the
-    /// jobs, it may have read other values of the secrets from variables and files. So if `own` is false and
-    /// the location has a secret from a variable or a file, the result is `None`.
+    /// Returns the secrets of a location, so that the caller can mask them in the output of jobs. `own` tells
+    /// whether this program has started these jobs. Returns `None` if the secrets can't be read.
+    ///
+    /// Also returns `None` if another program has started the jobs, and the location has a secret from a variable
+    /// or a file. The other program may have read a different value of this secret.
     pub(crate) fn secrets(&self, location: &str, own: bool) -> Option<Vec<String>> {
         let Some(declared) = self.project.locations().find(|declared| declared.name == location) else {
             return Some(Vec::new());

@@ -20,7 +20,8 @@ pub struct ResolveView {
     /// The descriptor as data. Numbers and booleans are strings, spelled as in the descriptor: the version `1.10` is
     /// the string `"1.10"`.
     pub descriptor: DescriptorData,
-    /// The expressions `${…}` that no value has replaced, in the order of the canonical form of the descriptor.
+    /// The expressions `${…}` that no value has replaced, in the order in which [`DescriptorData::text`] contains
+    /// them.
     pub left: Vec<LeftView>,
 }
 

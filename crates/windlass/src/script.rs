@@ -38,7 +38,8 @@ const MAX_SCRIPT: usize = 64 << 20;
 /// The folder of the scripts in a package.
 const SCRIPTS: &str = "Lifecycle/script/scripts";
 
-/// Names for transitions in `windlass script run`. For example, a user can write `launch` in place of `Install`.
+/// The names that a user of `windlass script run` can write in place of transitions. For example, `launch` means
+/// `Install`.
 const KINDS: [(&str, Transition); 4] = [
     ("launch", Transition::Install),
     ("destroy", Transition::Uninstall),

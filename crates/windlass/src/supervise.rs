@@ -8,8 +8,8 @@ use windlass_executor::process::SupervisorCommand;
 /// follows the name of the program.
 const SUPERVISE: &str = "windlass-supervise";
 
-/// Supervises jobs until the last one has ended, if this process was started to supervise jobs. Returns
-/// `None` at once if it was not.
+/// If this process was started to supervise jobs, supervises jobs until the last job has ended. Otherwise, returns
+/// `None` at once.
 ///
 /// The process runtime starts the running program again as the supervisor of its jobs. So the `main` of a
 /// program that embeds windlass must call this function before it starts any thread:

@@ -71,7 +71,8 @@ pub struct EnvironmentListView {
 pub struct EnvironmentSummary {
     /// The name of the environment.
     pub name: DocumentName,
-    /// The location of the environment's scripting service.
+    /// The location that runs the scripts of the environment's applications; `None` if the environment names no
+    /// location.
     pub scripting: Option<String>,
     /// The number of the environment's services.
     pub services: usize,
@@ -85,7 +86,8 @@ pub struct EnvironmentView {
     pub version: u32,
     /// The name of the environment.
     pub name: DocumentName,
-    /// The location of the environment's scripting service.
+    /// The location that runs the scripts of the environment's applications; `None` if the environment names no
+    /// location.
     pub scripting: Option<String>,
     /// The services of the environment, sorted by name.
     pub services: Vec<ServiceView>,
@@ -94,7 +96,7 @@ pub struct EnvironmentView {
     pub bindings: Vec<Choice>,
     /// The components of the type `reference.Service` in the manifests of the services, each with its state.
     pub references: Vec<ServiceReferenceView>,
-    /// The markers of the environment.
+    /// The markers of the environment. A marker is a name that describes the environment, such as `eu`.
     pub markers: Vec<Name>,
     /// The properties of the environment, sorted by name.
     pub properties: Vec<PropertyView>,
@@ -371,7 +373,8 @@ impl Environments<'_> {
         self.change(name, |environment, _| environment.unbind(service, component)).await
     }
 
-    /// Adds a marker to an environment. If the environment already has the marker, nothing changes.
+    /// Adds a marker to an environment. A marker is a name that describes the environment, such as `eu`. If the
+    /// environment already has the marker, nothing changes.
     ///
     /// # Errors
     /// Returns [`ApplicationError::UnknownEnvironment`] if there is no such environment.
@@ -495,8 +498,8 @@ impl Environments<'_> {
         }
     }
 
-    /// Reads an environment, changes it, and stores it in one write. The first change of the environment `default`
-    /// creates the document of this environment.
+    /// Reads an environment and its secrets, applies `change`, and stores both together. The first change of the
+    /// environment `default` creates the document of this environment.
     async fn change(
         &self,
         name: &DocumentName,

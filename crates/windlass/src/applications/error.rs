@@ -94,7 +94,7 @@ pub enum ApplicationError {
         /// The components of the type `reference.Service` in the manifest.
         known: Vec<String>,
     },
-    /// The chosen service does not have the pins of the component.
+    /// The chosen service does not expose all pins that the component needs.
     #[error(
         "`{chosen}` does not expose {}, which `{component}` needs; {}",
         listed(pins),

@@ -86,7 +86,7 @@ pub struct ApplicationSummary {
     /// Whether the manifest of the latest revision declares an application or a factory. `None` if there is no
     /// revision.
     pub role: Option<RoleKind>,
-    /// The number of the latest revision.
+    /// The number of the latest revision; 0 if there is no revision.
     pub revision: u32,
     /// The time at which the latest revision was published. `None` if there is no revision.
     #[serde(serialize_with = "time::maybe")]
@@ -134,7 +134,8 @@ pub struct ApplicationView {
     pub schedule: Option<String>,
     /// The scripts that the manifest names.
     pub scripts: Vec<ScriptView>,
-    /// The pins of the scripted component, sorted by id.
+    /// The pins of the component that the scripts manage, sorted by id. A pin is a value or a command that the
+    /// manifest declares.
     pub pins: Vec<PinView>,
     /// The services that the application needs: its components of the type `reference.Service`.
     pub services: Vec<NeededServiceView>,
@@ -146,17 +147,17 @@ pub struct ApplicationView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ScriptView {
-    /// The kind of the script: `launch`, `destroy`, `health-check`, `reconfigure` or `discover`. For the
-    /// script of a command, it is the id of the command's pin.
+    /// The kind of the script: `launch`, `destroy`, `health-check`, `reconfigure` or `discover`. The kind of a
+    /// command's script is the id of the command's pin.
     pub kind: String,
     /// The path of the script, as written in the manifest.
     pub path: String,
-    /// Whether the script was published with the manifest. If false, the image of the scripting service must
-    /// contain it.
+    /// Whether the script was published with the manifest. If false, the container or sandbox image in which the
+    /// scripts run must contain the script.
     pub published: bool,
 }
 
-/// A pin of a scripted component.
+/// A pin: a value or a command that a manifest declares for the component that its scripts manage.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct PinView {

@@ -75,7 +75,8 @@ impl Daemon<'_> {
         true
     }
 
-    /// Reports parts that no policy heals: once when they become unwell, and once when they are well again.
+    /// Reports each part that no policy heals and that no longer matches its record. The method reports such a part
+    /// only once. If a reported part matches its record again, the method reports this, too.
     pub(super) fn tell_of(&mut self, name: &AssemblyName, parts: Vec<DriftView>) {
         let known = self.unwell.entry(name.clone()).or_default();
         for DriftView { element, well, seen } in parts {

@@ -71,8 +71,8 @@ struct Daemon<'a> {
     discovering: BTreeSet<AssemblyName>,
     /// The factories whose applications are being checked.
     checking: BTreeSet<AssemblyName>,
-    /// The factories with a waiting request. A background task of the factory is running: a discovery, or a health
-    /// check of the factory's applications. The request waits for the end of this task.
+    /// The factories with a request that waits for the end of a background task. Such a task is a discovery of the
+    /// factory, or a health check of the factory's applications.
     awaited: BTreeSet<AssemblyName>,
     /// The duties that could not start when they were due, each with its factory. Such a duty starts when no
     /// intent changes the factory and no request for the factory waits.
@@ -86,10 +86,12 @@ struct Daemon<'a> {
     /// and `false` for scaling in. The time is that of the assembly's last change before the report. The daemon repeats
     /// the report only after a later change.
     at_bound: BTreeMap<AssemblyName, BTreeMap<(ElementName, bool), Timestamp>>,
-    /// The unwell parts that no policy heals. Each was reported once.
+    /// The parts that do not match their records, and that no policy heals. The daemon has reported each of these
+    /// parts once.
     unwell: BTreeMap<AssemblyName, BTreeSet<ElementName>>,
-    /// The time at which a sample last caused the daemon to read the event feed. The daemon reads the feed at once if
-    /// no known policy uses an incoming sample. The feed may announce a new assembly whose policy uses the sample.
+    /// The time of the last extra read of the event feed. If no known policy uses an incoming sample, the daemon
+    /// reads the feed at once. The reason is that the feed may announce a new assembly whose policy uses the
+    /// sample.
     last_extra_read: Option<Timestamp>,
     /// The assemblies with an intent that this daemon executes. Samples for these assemblies are ignored.
     busy: BTreeSet<AssemblyName>,
@@ -308,8 +310,9 @@ impl<'a> Daemon<'a> {
         self.busy.contains(name) || self.elsewhere.contains(name)
     }
 
-    /// Returns the answer of the store; `None` if the store has failed. Reports the failure, unless the last
-    /// report was about the same failure. Reports the first answer after a failure.
+    /// Returns the value that a function of the store has returned. If the function has failed, returns `None` and
+    /// reports the failure. Does not report the same failure twice in succession. Also reports the first success
+    /// after a failure.
     fn answered<T>(&mut self, answer: Result<T, StoreError>) -> Option<T> {
         match answer {
             Ok(answer) => {

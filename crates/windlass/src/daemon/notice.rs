@@ -60,8 +60,8 @@ pub enum Notice {
         /// The part, by its name relative to the assembly.
         part: String,
     },
-    /// The health check of an application, or the discovery of a factory, fails. Or the parts of an assembly can't be
-    /// checked. The notice is repeated when the failure changes.
+    /// One of three duties has failed: the health check of an application, the discovery of a factory, or the
+    /// health check of an assembly's parts. The notice is repeated when the failure changes.
     CheckFails {
         /// The assembly, the application or the factory.
         assembly: AssemblyName,
@@ -143,7 +143,7 @@ pub enum Notice {
         /// The assemblies with a running process.
         busy: Vec<AssemblyName>,
     },
-    /// A failure of an action that the daemon repeats later.
+    /// An action has failed, and the daemon repeats the action later. The text describes the failure.
     Trouble(String),
     /// The store works again after [`Trouble`](Self::Trouble).
     Back {

@@ -148,7 +148,8 @@ impl Roster {
         Some((element.assembly(), named))
     }
 
-    /// Tells how the policies of the assembly use a sample; [`SampleUse::Unread`] if they do not.
+    /// Tells how the policies of an assembly use a sample. Returns [`SampleUse::Unread`] if no policy of the
+    /// assembly reads the metric of the sample.
     pub(super) fn use_of(&self, name: &AssemblyName, sample: &Sample) -> SampleUse {
         self.watched.get(name).map_or(SampleUse::Unread, |watched| watched.monitor.use_of(sample))
     }

@@ -57,8 +57,8 @@ impl Applications {
         self.by_factory.get(factory).into_iter().flatten()
     }
 
-    /// Records the failure or the success of a check or a discovery. Returns whether the daemon must report
-    /// it: a new failure, or the first success after a failure.
+    /// Records the failure or the success of a check or a discovery. Returns `true` for a new failure, and for the
+    /// first success after a failure. The daemon must report these two cases.
     pub(super) fn note_failure(&mut self, name: &AssemblyName, failure: Option<&str>) -> bool {
         match failure {
             Some(failure) => {
@@ -68,8 +68,8 @@ impl Applications {
         }
     }
 
-    /// Records the status that a check has found. Returns whether it must be reported: a changed status, or a
-    /// failed status at the first check.
+    /// Records the status that a check has found. Returns `true` for a changed status, and for a failed status at
+    /// the first check. The daemon must report these two cases.
     pub(super) fn note_status(&mut self, name: &AssemblyName, status: &Status) -> bool {
         match self.statuses.insert(name.clone(), status.word()) {
             Some(before) => before != status.word(),

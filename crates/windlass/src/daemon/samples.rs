@@ -31,7 +31,8 @@ pub(super) fn measured(seen: &[Seen], reads: &Reads) -> Looked {
     Looked { samples, others: others.map(DriftView::new).collect(), unseen: unseen(seen) }
 }
 
-/// Describes the parts whose check could not run, by the first of them. Returns `None` if all checks ran.
+/// Describes the parts whose check could not run. The text contains the name and the failure of the first part, and
+/// the number of further parts. Returns `None` if all checks ran.
 fn unseen(seen: &[Seen]) -> Option<String> {
     let mut unseen = seen.iter().filter(|seen| seen.is_unseen());
     let first = unseen.next()?;

@@ -80,8 +80,8 @@ impl Context {
         prepared.run(&self.stop).await
     }
 
-    /// Waits until this daemon may run a duty of a factory. Returns `None` if another daemon has run the
-    /// duty, or if the factory no longer exists.
+    /// Waits until this daemon holds the lease of a factory, so that the daemon may run a duty of the factory.
+    /// Returns `None` if another daemon has already begun the duty, or if the factory no longer exists.
     pub(super) async fn turn(
         &self,
         factory: &AssemblyName,

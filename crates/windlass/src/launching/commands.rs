@@ -64,8 +64,9 @@ pub struct CalledCommandView {
     pub command: String,
     /// The process that called the command.
     pub process: ProcessId,
-    /// The state of the command. `running`: its script runs. `open`: the script has ended, and the final
-    /// result is awaited. `completed`, `failed`, `expired`: the command has ended.
+    /// The state of the command. `running`: its script runs. `open`: the script has ended, and the final result is
+    /// awaited. `completed`, `failed`: the command has ended. `expired`: the command has ended, because its final
+    /// result did not arrive in time.
     pub state: &'static str,
     /// The reason why the command failed.
     pub problem: Option<String>,

@@ -53,10 +53,11 @@ pub struct FoundView {
     /// The result for the instance.
     /// - `new`: not adopted, because of `--dry-run` or a problem.
     /// - `adopted`: now an application.
-    /// - `known`, `changed`: already an application, without or with reported changes.
+    /// - `known`: already an application. No reported change was applied.
+    /// - `changed`: already an application. Reported changes were applied, or would be applied without `--dry-run`.
     /// - `destroyed`: the script reports that the instance no longer exists.
     /// - `gone`: the script did not find the instance. The records do not change.
-    /// - `waits`: an open or failed launch may have created the instance.
+    /// - `waits`: not adopted, because a launch that has not ended or has failed may have created the instance.
     pub result: &'static str,
     /// The reason why the instance was not adopted, or why a reported change was not applied.
     pub problem: Option<String>,

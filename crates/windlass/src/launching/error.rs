@@ -63,17 +63,17 @@ pub enum LaunchError {
         /// chosen no service.
         chosen: Option<AssemblyName>,
     },
-    /// A required interface of the factory is not connected to a service.
+    /// A pin of the factory must receive the instances of another factory, and receives none.
     #[error("`{title}` needs the interface of `{mapping}`, which its factory `{factory}` requires: {why}")]
     PendingReference {
         /// The title of the application.
         title: String,
         /// The assembly of the application's factory.
         factory: AssemblyName,
-        /// The id of a mapping: a pin of the factory that receives the instances of another factory. The factory's
-        /// manifest requires this mapping, but no instances are bound to it.
+        /// The id of the pin, which is also called a mapping. The factory's manifest lists the interface of this
+        /// pin as `required`.
         mapping: PinId,
-        /// The reason why the interface is not connected, and how to connect it.
+        /// The reason why the pin receives no instances, and in some cases a remedy.
         why: String,
     },
     /// The environment has no scripting service.

@@ -73,7 +73,8 @@ impl std::fmt::Debug for RuntimeRegistry {
 }
 
 impl RuntimeRegistry {
-    /// Adds a kind of runtime. If the registry has a kind of the same name, the new kind takes its position.
+    /// Adds a kind of runtime. If the registry has a kind of the same name, the new kind replaces that kind, at the
+    /// same position.
     #[must_use]
     pub fn with(mut self, factory: Arc<dyn RuntimeFactory>) -> Self {
         match self.0.iter_mut().find(|known| known.name() == factory.name()) {

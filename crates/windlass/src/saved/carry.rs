@@ -68,10 +68,12 @@ impl Windlass {
         Ok((saved.fill(preview).with_protection(protection), saved, warnings))
     }
 
-    /// Plans the changes that [`change`](Self::change) would make, for a plan file. [`apply`](Self::apply)
-    /// executes the plan. `around` is `None`, except for a request from [`Request::down_with`]. For such a
-    /// request, `around` is the file with the assembly's descriptor. When the plan is applied, windlass
-    /// searches for the packages in the folders around this file.
+    /// Plans the changes that [`change`](Self::change) would make, for a plan file. [`apply`](Self::apply) executes
+    /// the plan.
+    ///
+    /// If the request comes from [`Request::down_with`], `around` is the file with the assembly's descriptor. When
+    /// the plan is applied, windlass searches for the packages in the folders around this file. For any other
+    /// request, `around` is `None`.
     ///
     /// # Errors
     ///
@@ -172,7 +174,9 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// Fails like [`apply`](Self::apply), as far as problems are known before the request is executed.
+    /// Fails if the plan belongs to another project, or if the plan's inputs or the assembly have changed since the
+    /// plan was saved. Also fails if `given` lacks a secret of the plan. Other problems are found when the request
+    /// is executed.
     pub async fn ask_to_apply(&self, saved: &SavedPlan, given: &AssemblyInput) -> Result<Pending<'_>, Error> {
         let (request, warnings) = self.saved_request(saved, given).await?;
         self.ask_for_new(&saved.assembly, request, warnings).await

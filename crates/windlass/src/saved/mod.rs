@@ -42,10 +42,10 @@ pub struct SavedPlan {
     /// The inputs of the intent `up`; `None` for other intents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     up: Option<Recipe>,
-    /// The file with the assembly's descriptor, if the intent `down` uses the packages on disk instead of the pinned
-    /// packages. When the plan is applied, windlass finds the packages from this file:
-    /// [`DiskCatalog::around`](windlass_project::DiskCatalog::around) lists the searched folders. `None` for other
-    /// intents, and for a `down` with the pinned packages.
+    /// The file with the assembly's descriptor, if the intent is a `down` with the packages on disk. `None` for
+    /// other intents, and for a `down` with the pinned packages. When the plan is applied, windlass searches for
+    /// the packages in the folders around this file. [`DiskCatalog::around`](windlass_project::DiskCatalog::around)
+    /// lists these folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     packages_around: Option<PathBuf>,
     /// The parts to which the intent `down` is limited.
@@ -197,8 +197,8 @@ impl SavedPlan {
         &self.assembly
     }
 
-    /// Refuses missing secrets, and given parameters that are not secrets of the plan. Parameters from files
-    /// and environment variables are not refused, because other plans may need them.
+    /// Refuses `given` if it lacks a secret of the plan, or if it contains a parameter that is not a secret of the
+    /// plan. Parameters from files and environment variables are not refused, because other plans may need them.
     fn check_secrets(&self, given: &AssemblyInput) -> Result<(), SavedPlanError> {
         let none = BTreeSet::new();
         let secrets = self.up.as_ref().map_or(&none, |recipe| &recipe.secrets);
@@ -283,8 +283,8 @@ impl SavedPlan {
     }
 }
 
-/// Maximum number of changed elements or processes that a message names. Of further elements or processes,
-/// the message gives only the number.
+/// Maximum number of changed elements or processes that a message names. If there are more, the message contains
+/// only the number of the others.
 const NAMED: usize = 3;
 
 fn packages_of(packages: &[Arc<Package>]) -> BTreeMap<DescriptorName, PackageDigest> {

@@ -36,8 +36,8 @@ pub(super) struct Application {
     /// no record. The simulation skips the next answers with the same number. [`touch`](Self::touch) resets the field
     /// to `None`.
     pub(super) unchanged_by: Option<usize>,
-    /// The number of changes of the application's records. The result of a health check that read an older
-    /// revision is dropped.
+    /// The number of changes of the application's records. If the number has changed since a health check read the
+    /// records, the simulation drops the result of this health check.
     pub(super) revision: u64,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct OpenCall {
     pub(super) values: Option<Values>,
 }
 
-/// The effect of applying a report.
+/// The log entries that a report has caused, and whether the report has changed the application.
 pub(super) struct Applied {
     /// The log entries that the script wrote.
     pub(super) log: Vec<LogEntry>,
@@ -166,8 +166,8 @@ impl Application {
         log
     }
 
-    /// Returns a redactor that masks the application's secrets. Secrets are also the values of sensitive signals, both
-    /// in the current instance document and in the new document `after`.
+    /// Returns a redactor that masks the application's secrets. The values of sensitive signals also count as
+    /// secrets, both in the current instance document and in the new document `after`.
     fn redactor(&self, title: &Title, after: &Value) -> Redactor {
         let sensitive = title.compiled.package.pins().map(sensitive_signals).unwrap_or_default();
         let published = |document: &Value| -> Vec<String> {

@@ -24,14 +24,16 @@ use crate::error::Error;
 use crate::launching::{Inputs, Launchable, desired};
 use crate::open::Windlass;
 
-/// A manifest file of a simulation, perhaps with the title by which other manifests name it.
+/// A manifest file of a simulation, with an optional title. Other manifests refer to the manifest by this title.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManifestFile {
     /// The path of the file.
     pub path: PathBuf,
-    /// The title under which the simulation publishes the manifest. If it is `None`, windlass derives the title
-    /// from the name of the file, without its extension. If another manifest names a title that matches this name,
-    /// apart from letter case and punctuation, that title is used. Otherwise, the name of the file is the title.
+    /// The title under which the simulation publishes the manifest. `None` means the name of the file without its
+    /// extension, for example `web-vm`.
+    ///
+    /// Another manifest may refer to a title that differs from this name only in letter case and punctuation, for
+    /// example `Web VM`. The manifest then gets this title.
     pub title: Option<String>,
 }
 
@@ -357,8 +359,8 @@ fn compile(
     Ok((Compiled { package, shape, component, properties }, warnings))
 }
 
-/// The secrets of a launch, by the references to them. A resolver uses this [`Lookup`] before the launch. At that time,
-/// there are no outputs and no instance ids.
+/// The secrets of a launch, by the references to them. A resolver uses this [`Lookup`] before the launch. The
+/// lookup contains no outputs and no instance ids, because they do not exist before the launch.
 struct Given(BTreeMap<SecretRef, Sensitive<String>>);
 
 impl Lookup for Given {

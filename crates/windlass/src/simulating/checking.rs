@@ -112,7 +112,9 @@ impl Host<'_> {
         }
     }
 
-    /// Checks a batch together. Then checks the applications without a clear answer in smaller groups.
+    /// Checks all applications of a batch together. Then checks each application with an unclear answer again, in
+    /// smaller groups. An answer is unclear if the check has run and failed, or if the driver can't tell the state
+    /// of the application.
     async fn halve(&self, now: Timestamp, batch: &[Element<'_>]) -> Asked {
         let suspect =
             |application: &Application| application.failure.as_ref().is_some_and(check_failure::is_suspect);

@@ -161,8 +161,8 @@ impl Rule {
         })
     }
 
-    /// Tells whether the answer applies to an instance. If the answer replaces a health check, and contains
-    /// results of commands or the placeholder `<command id>`, it applies only while the instance has an open
+    /// Tells whether the answer applies to an instance. An answer to a health check can contain results of
+    /// commands, or the placeholder `<command id>`. Such an answer applies only while the instance has an open
     /// command.
     fn fits(&self, subject: Subject<'_>) -> bool {
         let is_named = |names: &BTreeSet<String>| {
@@ -203,8 +203,8 @@ impl Rules {
     /// Returns the positions of the answers for `script` that apply at `time`. `time` is counted from the beginning of
     /// the simulation.
     ///
-    /// `title` is the position of the script's application in [`Cast::titles`]. Answers for other titles are left out.
-    /// If `title` is `None`, answers for all titles are returned.
+    /// `title` is the position of the script's application in [`Cast::titles`]. Answers for other titles are left
+    /// out. If `title` is `None`, no answer is left out because of its title.
     pub(super) fn active(&self, script: &Script, title: Option<usize>, time: Duration) -> Vec<usize> {
         let is_active = |rule: &Rule| {
             rule.script == *script

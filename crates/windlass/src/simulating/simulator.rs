@@ -36,9 +36,8 @@ pub struct SimulationInput {
     /// manifest. The key is the id under which a manifest exposes the pin. Each value applies to every manifest
     /// that exposes a pin with this id.
     pub parameters: BTreeMap<String, Value>,
-    /// The location of `windlass.yaml` at which scripts run. If it is `None` and `windlass.yaml` declares
-    /// exactly one location, scripts run at this location. If it is `None` and `windlass.yaml` declares no
-    /// location or several locations, scripts run on this host.
+    /// The location of `windlass.yaml` at which scripts run. `None` means the only location that `windlass.yaml`
+    /// declares. If `windlass.yaml` declares no location or several locations, `None` means this host.
     pub location: Option<String>,
     /// The length of the simulated time.
     pub duration: Duration,

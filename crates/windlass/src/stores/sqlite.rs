@@ -35,7 +35,8 @@ impl StoreKind for Sqlite {
         settings.folder.join(FILE).display().to_string()
     }
 
-    /// The key in the state folder is created together with a store: this store was lost, or is in a database.
+    /// Returns a notice if the state folder contains a key and no SQLite file. The key is created together with a
+    /// store. So the SQLite file was lost, or the state is in a database.
     fn lost(&self, settings: &StoreSettings) -> Option<String> {
         let file = settings.folder.join(FILE);
         let KeySource::File(key) = &settings.key else { return None };

@@ -209,8 +209,8 @@ impl Upkeep<'_> {
     }
 }
 
-/// Refuses the import of an assembly into a new store, if the assembly refers to another assembly. The new store does
-/// not contain the other assembly.
+/// Refuses the import of an assembly that refers to another assembly. This check is for an import into a new store,
+/// because a new store does not contain the other assembly.
 fn nobody_is_missed(records: &Bundle) -> Result<(), EngineError> {
     let by = records.assembly.name.clone();
     match records.assembly.references.first() {

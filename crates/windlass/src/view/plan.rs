@@ -16,8 +16,8 @@ pub struct PlanView {
     pub version: u32,
     /// The name of the assembly.
     pub assembly: AssemblyName,
-    /// The steps without the barriers, sorted by their ids. Steps that call a driver have lower ids than all other
-    /// steps.
+    /// The steps of the plan, sorted by their ids. Steps that call a driver have lower ids than all other steps.
+    /// Barriers, which are steps without work, are left out.
     pub steps: Vec<StepView>,
     /// The longest chain of steps that depend on each other.
     pub critical_path: Vec<StepId>,
@@ -32,8 +32,7 @@ pub struct PlanView {
     /// The files that differ between the installed and the desired packages of parts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub packages: Vec<PackageDiff>,
-    /// The differences between the records and the descriptor that remain, because the plan is limited to
-    /// some parts.
+    /// The changes that the plan omits, because the user has limited the plan to some parts.
     pub undone: Diff,
     /// The parts that become protected, or are no longer protected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -164,8 +163,8 @@ pub struct StepView {
     /// The length of a pause between two batches; `None` for other steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
-    /// The source nodes of the pairs that the step connects or separates. Empty unless the step changes a
-    /// relationship and belongs to a batch of nodes.
+    /// The source nodes of the pairs that the step connects or separates. Empty for a step that changes no
+    /// relationship, and for a step that belongs to no batch of nodes.
     #[serde(skip)]
     pub(crate) sources: Vec<ElementName>,
     /// The number of driver calls that the step makes if none fails.
@@ -233,7 +232,7 @@ impl PlanView {
         Self { protection, ..self }
     }
 
-    /// Sets the differences that remain after the plan.
+    /// Sets the changes that the plan omits.
     pub(crate) fn undone(self, undone: Diff) -> Self {
         Self { undone, ..self }
     }
