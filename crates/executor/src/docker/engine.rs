@@ -50,7 +50,8 @@ pub struct Engine {
     docker: Docker,
     endpoint: Arc<Endpoint>,
     limit: Duration,
-    /// The engine's answer about its version, if the connection setup requested it.
+    /// The engine's answer to the request for its version, which [`connect_to`](Self::connect_to) sends. `None` if
+    /// the connection uses ssh.
     version: Option<Arc<SystemVersion>>,
 }
 
@@ -198,9 +199,9 @@ impl Engine {
         self.remove_container(name, true).await
     }
 
-    /// Kills a container if it runs, and removes it. With `volumes`, also removes its anonymous volumes. Then
-    /// waits until the container is gone. A missing container is no error, and neither is a removal by
-    /// another client at the same time.
+    /// Kills a container if it runs, and removes it. With `volumes`, also removes its anonymous volumes. Then waits
+    /// until the container is gone. It is no error if the container does not exist, or if another client removes it
+    /// at the same time.
     ///
     /// # Errors
     /// [`EngineError`] when the engine doesn't answer, or can't remove the container within the time limit of
