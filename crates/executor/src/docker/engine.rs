@@ -23,8 +23,8 @@ use crate::{
 /// Maximum time for a container engine to answer a ping.
 const PING_LIMIT: Duration = Duration::from_secs(2);
 
-/// Maximum time for an answer to a ping over ssh. The ping first connects, and starts a program on the other
-/// machine.
+/// Maximum time for an answer to a ping over ssh. This time is longer than [`PING_LIMIT`], because the ping first
+/// connects by ssh, and starts a program on the other machine.
 const SSH_PING_LIMIT: Duration = Duration::from_secs(20);
 
 /// Default time limit of one request to a container engine.
@@ -83,8 +83,8 @@ pub struct Description {
     pub processors: usize,
     /// Processor architecture of the host of the container engine, as images name it, such as `amd64`.
     pub architecture: String,
-    /// Whether tests cover this kind of connection. They do not cover Podman over ssh or TLS, where the
-    /// client can't find out whether Podman is rootless.
+    /// Whether the tests of this project cover this kind of connection. They do not cover Podman over ssh or TLS,
+    /// because the client then can't find out whether Podman is rootless.
     pub tested: bool,
 }
 
