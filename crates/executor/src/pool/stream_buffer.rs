@@ -16,7 +16,7 @@ const MEMORY: usize = 256 << 10;
 /// number is at most [`MEMORY`]. Otherwise they are in a file.
 ///
 /// Async tasks write to the file directly, without moving the write to another thread. A write to the page cache of
-/// a local disk takes microseconds, and moving it to another thread would take longer.
+/// a local disk takes microseconds. Moving the write to another thread would take longer.
 #[derive(Debug)]
 pub(crate) struct StreamBuffer {
     /// First bytes of the stream, unless they are in `file`.
