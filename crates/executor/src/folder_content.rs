@@ -22,8 +22,8 @@ pub(crate) type NamedFile = (String, FileState);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FileState {
     Content(Vec<u8>),
-    /// The file has this many bytes. With this file, the contents of the folder's files would exceed the size
-    /// limit of the folder.
+    /// The file is larger than the unused part of the folder's size limit. The number is the size of the file in
+    /// bytes.
     TooLarge(u64),
     /// The entry is a folder, link, device, pipe or socket.
     NotAFile,

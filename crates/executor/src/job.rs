@@ -137,8 +137,9 @@ impl OutputKind {
     }
 }
 
-/// A folder that outlives its jobs. Jobs of one owner on one runtime see the same folder if their volumes have
-/// the same name. In the docker runtime, jobs of different owners see different folders.
+/// A folder that outlives its jobs. Jobs of one owner on one runtime see the same folder if their volumes have the
+/// same name. In the docker runtime, jobs of different owners see different folders. In the runtimes `process` and
+/// `sandbox`, jobs of all owners see the same folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Volume {

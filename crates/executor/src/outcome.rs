@@ -71,9 +71,12 @@ pub enum End {
     Signalled(i32),
     /// The job was killed because it exceeded its time limit.
     TimedOut,
-    /// The job was killed because a caller [cancelled](crate::Runtime::cancel) it, perhaps before it started.
-    /// Or the process that submitted the job died ([`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill)), or the
-    /// supervisor of the job got SIGTERM.
+    /// The job was killed for one of three reasons:
+    ///
+    /// - A caller [cancelled](crate::Runtime::cancel) the job, perhaps before it started.
+    /// - The process that submitted the job died, and the setting of the job is
+    ///   [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill).
+    /// - The supervisor of the job got SIGTERM.
     Cancelled,
     /// The job ended because the kernel killed one of its processes for lack of memory.
     OutOfMemory,

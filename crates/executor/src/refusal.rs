@@ -1,9 +1,9 @@
 //! Finds the reason why the kernel refused to run a program. The reason follows from the kernel's error and
 //! from the program's file.
 //!
-//! The supervisor and the two programs inside containers share this file. `rustc` compiles those two programs
-//! without other crates, so this file uses the standard library only. Each of the three programs opens the
-//! job's files in its own way, so the caller passes the opened file.
+//! The supervisor and two programs inside containers share this file: the runner (`runner/program`) and
+//! `docker/init`. `rustc` compiles these two programs without other crates, so this file uses the standard library
+//! only. Each of the three programs opens the job's files in its own way, so the caller passes the opened file.
 
 use std::{
     fs::File,

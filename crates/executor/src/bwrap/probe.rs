@@ -8,7 +8,7 @@ use std::{
 
 use crate::{bwrap::advice, confine::Confinement};
 
-/// The sandboxes that this host can create, as [`probe`] has found out.
+/// The result of [`probe`]: the features of the sandboxes that this host can create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sandboxes {
@@ -44,8 +44,8 @@ pub fn probe(bwrap: &Path) -> Result<Sandboxes, String> {
     Err(advice::unmade(&words))
 }
 
-/// Finds a program in the system's program folders. A path with several parts is not searched for: the
-/// function returns it if it is a file.
+/// Returns the path of a program. A name without `/` is searched in the system's program folders. Any other path is
+/// returned unchanged. Returns `None` if no file has this name or path.
 pub(crate) fn find(program: &Path) -> Option<PathBuf> {
     if program.components().count() > 1 {
         return program.is_file().then(|| program.to_owned());

@@ -51,7 +51,8 @@ pub(crate) struct Group {
 struct Memory {
     folder: PathBuf,
     version: Version,
-    /// Number of processes of the group that the kernel had killed for lack of memory before the job started.
+    /// Number of processes of the group that the kernel had killed for lack of memory before the job started. These
+    /// processes belonged to earlier jobs that used the same group.
     kills: Cell<u64>,
 }
 

@@ -40,8 +40,8 @@ pub struct ControlGroups {
     /// Limits that control groups can enforce: of memory, processes or processor time. The memory limit
     /// includes swap if the kernel counts swap.
     pub limits: Capabilities,
-    /// Version of the control group interface that enforces the limits. If each version enforces some of the
-    /// limits, the number is 2. If no limit can be enforced, there is no version.
+    /// Version of the control group interface that enforces the limits. The value is 2 if each of the two versions
+    /// enforces some of the limits, and `None` if no limit can be enforced.
     pub version: Option<u8>,
 }
 

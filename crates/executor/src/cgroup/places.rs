@@ -68,8 +68,9 @@ impl Places {
         places
     }
 
-    /// Uses `place` for each controller that has no folder yet and whose limit file is in `writable`. `place` is a
-    /// folder of cgroup v2. `writable` contains the names of the files to which this process may write in a new group.
+    /// Adds the cgroup v2 folder `place` to the field `limit`, for some of the controllers. A controller gets this
+    /// folder if it has none yet, and if `writable` contains the name of its limit file. `writable` contains the
+    /// names of the files to which this process may write in a new group.
     fn add(&mut self, place: &Place, writable: &BTreeSet<&str>) {
         for controller in Controller::ALL {
             if writable.contains(file(controller, Version::V2)) {

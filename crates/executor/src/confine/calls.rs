@@ -79,8 +79,8 @@ const FAMILIES: [libc::c_int; 6] =
 /// The `ioctl` request that puts a character into the input of a terminal.
 const TIOCSTI: u64 = 0x5412;
 
-/// First call number of the x32 interface of x86-64 kernels. Its calls would bypass the list of refused
-/// calls.
+/// First call number of the x32 interface of x86-64 kernels. The calls of this interface would bypass the list of
+/// refused calls.
 #[cfg(target_arch = "x86_64")]
 const X32: u32 = 0x4000_0000;
 
@@ -171,8 +171,8 @@ fn programs() -> Result<Vec<BpfProgram>, Box<dyn std::error::Error>> {
     Ok(programs)
 }
 
-/// Creates a filter that refuses all calls of the x32 interface, in four instructions. The filter library
-/// can't generate it.
+/// Creates a filter that refuses all calls of the x32 interface. The filter consists of four instructions, which
+/// are written here because the filter library can't generate them.
 #[cfg(target_arch = "x86_64")]
 fn other_interface(errno: Errno) -> Option<BpfProgram> {
     let code = |code: u32| u16::try_from(code).ok();

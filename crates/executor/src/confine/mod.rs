@@ -13,8 +13,8 @@ use std::{io, os::fd::OwnedFd, path::PathBuf};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-/// Restrictions of the jobs of a [process runtime](crate::process), in addition to those of their user. The
-/// default value restricts nothing.
+/// Restrictions of the jobs of a [process runtime](crate::process), in addition to the permissions of the job's
+/// user. The default value restricts nothing.
 ///
 /// ```
 /// use windlass_executor::process::Confinement;
@@ -102,7 +102,8 @@ impl Confinement {
         Ok(())
     }
 
-    /// Prepares the restrictions before the fork. `own` are the job's folders.
+    /// Prepares the restrictions before the fork. `own` contains the paths of the job's own folders, to which the
+    /// job may always write.
     pub(crate) fn prepare(&self, own: &[PathBuf]) -> io::Result<Prepared> {
         if self.filter {
             calls::make_ready();

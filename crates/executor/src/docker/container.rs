@@ -43,9 +43,9 @@ pub(crate) fn former_volume_name(volume: &Volume) -> String {
 
 const VOLUME: &str = "windlass-volume-";
 
-/// Converts an owner into a part of the name of a volume. ASCII letters, digits, `.` and `_` stay, and every
-/// other character becomes `_`. If a character was replaced, a digest of the owner is appended. So different
-/// owners have different results.
+/// Converts an owner into a part of the name of a volume. ASCII letters, digits, `.` and `_` stay, and every other
+/// character becomes `_`. If a character was replaced, a digest of the owner is appended. So the texts for two
+/// different owners differ.
 fn in_names(owner: &Owner) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
     let text = owner.as_str();
@@ -161,8 +161,8 @@ pub(crate) fn strict(engine: &Description) -> HostConfig {
     }
 }
 
-/// Sets the limits of a container as far as the engine enforces them. `options` contains the limits of jobs that set
-/// no limits. `own` is the number of processes and threads in the container that do not belong to the job.
+/// Sets the limits of a container as far as the engine enforces them. If the job does not set a limit, the limit in
+/// `options` applies. `own` is the number of processes and threads in the container that do not belong to the job.
 pub(crate) fn limit(
     host: &mut HostConfig,
     limits: &Limits,
@@ -187,13 +187,13 @@ pub(crate) fn limit(
     }
 }
 
-/// Returns the file system `/tmp` of a container.
+/// Returns the setting for a file system in memory at `/tmp` in a container, with a maximum size of `bytes`.
 pub(crate) fn tmp(bytes: u64) -> HashMap<String, String> {
     [("/tmp".to_owned(), format!("rw,nosuid,nodev,exec,mode=1777,size={bytes}"))].into()
 }
 
-/// Number of threads of the first process while a job runs: the main thread, one for each of two streams, one
-/// for signals, one for the client's connection, and the reaper.
+/// Number of threads of the first process while a job runs: the main thread, one for stdout, one for stderr, one
+/// for signals, one for the client's connection, and one that reaps processes.
 const OWN_THREADS: i64 = 6;
 
 fn network(network: &Network, anchor: &str) -> String {

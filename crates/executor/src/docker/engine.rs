@@ -23,8 +23,8 @@ use crate::{
 /// Maximum time for a container engine to answer a ping.
 const PING_LIMIT: Duration = Duration::from_secs(2);
 
-/// Maximum time for an answer to a ping over ssh. The ping first connects, and starts a program on the other
-/// machine.
+/// Maximum time for an answer to a ping over ssh. This time is longer than [`PING_LIMIT`], because the ping first
+/// connects by ssh, and starts a program on the other machine.
 const SSH_PING_LIMIT: Duration = Duration::from_secs(20);
 
 /// Default time limit of one request to a container engine.
@@ -50,7 +50,8 @@ pub struct Engine {
     docker: Docker,
     endpoint: Arc<Endpoint>,
     limit: Duration,
-    /// The engine's answer about its version, if the connection setup requested it.
+    /// The engine's answer to the request for its version, which [`connect_to`](Self::connect_to) sends. `None` if
+    /// the connection uses ssh.
     version: Option<Arc<SystemVersion>>,
 }
 
@@ -82,8 +83,8 @@ pub struct Description {
     pub processors: usize,
     /// Processor architecture of the host of the container engine, as images name it, such as `amd64`.
     pub architecture: String,
-    /// Whether tests cover this kind of connection. They do not cover Podman over ssh or TLS, where the
-    /// client can't find out whether Podman is rootless.
+    /// Whether the tests of this project cover this kind of connection. They do not cover Podman over ssh or TLS,
+    /// because the client then can't find out whether Podman is rootless.
     pub tested: bool,
 }
 
@@ -198,9 +199,9 @@ impl Engine {
         self.remove_container(name, true).await
     }
 
-    /// Kills a container if it runs, and removes it. With `volumes`, also removes its anonymous volumes. Then
-    /// waits until the container is gone. A missing container is no error, and neither is a removal by
-    /// another client at the same time.
+    /// Kills a container if it runs, and removes it. With `volumes`, also removes its anonymous volumes. Then waits
+    /// until the container is gone. It is no error if the container does not exist, or if another client removes it
+    /// at the same time.
     ///
     /// # Errors
     /// [`EngineError`] when the engine doesn't answer, or can't remove the container within the time limit of

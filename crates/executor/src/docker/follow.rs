@@ -36,7 +36,8 @@ pub(crate) struct Follower {
     /// Number of bytes of each stream that were read from the log. The count restarts at zero each time the
     /// log is read from its beginning.
     passed: [u64; 2],
-    /// Pieces of one stream that are joined into one event.
+    /// Bytes of one stream that were read and not sent yet. They are collected, so that one event contains several
+    /// pieces.
     pending: Option<(Stream, Vec<u8>)>,
 }
 
@@ -126,8 +127,9 @@ impl Follower {
         }
     }
 
-    /// Waits until the container of an ended job has exited. So the receiver of the last event can remove the
-    /// job.
+    /// Waits until the container of an ended job has exited. Only then does the receiver get the last event. So the
+    /// receiver can remove the job at once: before the exit, the job would count as running, and the removal would
+    /// fail.
     async fn gone(&self) {
         for _ in 0..EXITS {
             match inspect::inspect(&self.engine, &self.id).await {

@@ -84,9 +84,12 @@ fn advised(error: EngineError, kind: EngineKind) -> EngineError {
     EngineError::NoImage { image, problem: advice }
 }
 
-/// Tries once to launch a job. If the launch fails and a retry may help, sets `gone`. If the cause is that
-/// the anchor (see `tools`) no longer runs, `gone` is the name of the anchor. Otherwise `gone` is an empty
-/// text.
+/// Tries once to launch a job. The parameter `gone` has two purposes:
+///
+/// - At the call, `gone` may contain the name of an anchor (see `tools`) that has ended. The attempt does not use
+///   this anchor.
+/// - If the launch fails and a retry may help, the function sets `gone`. The value is the name of the anchor if the
+///   anchor has ended, and otherwise an empty text.
 async fn attempt(
     shared: &Shared,
     id: &JobId,
@@ -134,10 +137,10 @@ async fn attempt(
     }
 }
 
-/// Ensures that the helper containers exist which a job's container needs. Returns their names:
+/// Ensures that the two helper containers of a job's container exist. Returns their names:
 ///
-/// - The client's anchor (see [`tools`](crate::docker::tools)). If no anchor runs, the function starts one. `gone` is
-///   the name of an anchor that no longer runs, so the function never returns `gone`.
+/// - The client's anchor (see [`tools`](crate::docker::tools)). If no anchor runs, the function starts one. The
+///   parameter `gone` is the name of an anchor that has ended. The function does not return this anchor.
 /// - A new container with a volume to which the job's user can write. The job's container takes over this volume.
 ///   `None` if the job needs no such volume.
 async fn prepare(
@@ -157,14 +160,15 @@ async fn prepare(
     Ok((anchor?, scratch))
 }
 
-/// Handles the error of the request to create the job's container. `error` is this error. There are three cases:
+/// Handles `error`, the error of the request to create the job's container. There are three cases:
 ///
-/// - Another client has already created the job's container: the function returns [`Launched::Exists`].
-/// - The container is [left over](is_abandoned) from an earlier attempt of this client: the function removes the
-///   container, and returns `error`.
-/// - There is no such container: the function returns `error`.
+/// - The container exists, and is [left over](is_abandoned) from an earlier attempt of this client. The function
+///   removes the container, and returns `error`.
+/// - The container exists and is not left over, for example because another client has created it. The function
+///   returns [`Launched::Exists`].
+/// - The request failed for another reason. The function returns `error`.
 ///
-/// If a retry may help, the function sets `gone` (see [`attempt`]).
+/// If a retry may help, the function also sets the parameter `gone` (see [`attempt`]).
 async fn not_made(
     shared: &Shared,
     id: &JobId,
@@ -196,9 +200,9 @@ async fn is_abandoned(shared: &Shared, id: &JobId) -> Result<bool, EngineError> 
     }
 }
 
-/// Checks whether the launch of a job failed because the client's anchor no longer runs. If so, sets `gone` to
-/// `anchor`, the name of this anchor. The anchor is a container that the containers of all jobs need (see
-/// [`tools`](crate::docker::tools)). `error` is the error of the launch.
+/// Checks whether the launch of a job failed with `error` because the client's anchor no longer runs. If so, sets
+/// `gone` to the name of the anchor, which is the parameter `anchor`. The anchor is a container that the containers
+/// of all jobs need (see [`tools`](crate::docker::tools)).
 fn note_anchor(error: &EngineError, anchor: String, gone: &mut Option<String>) {
     if let EngineError::Refused { message, .. } = error
         && (message.contains(&anchor)

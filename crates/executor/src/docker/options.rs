@@ -4,8 +4,8 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use crate::{User, docker::Environment};
 
-/// Settings of a [`DockerRuntime`](crate::docker::DockerRuntime). Most of them are defaults for jobs that
-/// don't set the same setting themselves.
+/// Settings of a [`DockerRuntime`](crate::docker::DockerRuntime). Most settings are defaults: such a setting
+/// applies to each job that does not choose a value itself.
 ///
 /// The default values are strict: the user `nobody`, 512 MiB of memory, 256 processes, two processors, 256
 /// MiB of `/tmp`. If the container engine can't enforce a default limit, the job runs without this limit. The

@@ -27,8 +27,9 @@ const LATE: Duration = Duration::from_secs(20);
 
 type Accepted = oneshot::Receiver<Result<(), RuntimeError>>;
 
-/// Starts the task of a job; `None` if the id exists already. The returned receiver gets a result when the
-/// container has received the whole job, or when the job is queued.
+/// Starts the task of a job. The returned receiver gets a result when the job is queued, when the job's container has
+/// received the whole job, or when the launch has failed. Returns `None` if this client has already submitted a job
+/// with this id, unless the launch of that job failed.
 pub(crate) fn start(shared: &Arc<Shared>, id: &JobId, job: &Job) -> Option<Accepted> {
     let (phase_to, phase) = watch::channel(Phase::Waiting);
     let (requests_to, requests) = watch::channel(JobRequests::default());

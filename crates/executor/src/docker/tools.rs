@@ -211,8 +211,9 @@ impl Tools {
         Ok(Some(name))
     }
 
-    /// Creates the volume of an owner if it does not exist. With Docker, all users may write to a new volume.
-    /// With Podman, a new volume belongs to the user of the first container that mounts it.
+    /// Creates the volume of an owner if it does not exist. With Docker, the function also gives all users the
+    /// permission to write to the new volume. Podman needs no such step: a new volume belongs to the user of the
+    /// first container that mounts it.
     pub(crate) async fn volume(
         &self,
         engine: &Description,
@@ -316,8 +317,8 @@ impl Tools {
         }
     }
 
-    /// Removes a container with its anonymous volumes. A failure doesn't affect a job: the container has this
-    /// client's label, and is removed later.
+    /// Removes a container with its anonymous volumes. An error is ignored, because it does not affect a job. The
+    /// container has this client's label, so it is removed later.
     pub(crate) async fn remove(&self, name: &str) {
         let _swept_later = self.engine.remove_container(name, true).await;
     }

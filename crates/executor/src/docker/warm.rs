@@ -5,9 +5,9 @@
 //! also contains the folders of the jobs. The client and the runner communicate by the container's stdin and
 //! stdout, so the container engine may be on another machine.
 //!
-//! When a warm container ends, the container engine removes it at once, unlike a fresh container: its state
-//! is not needed afterwards. If the client is killed, the runner's stdin closes, and the runner exits. So no
-//! container remains.
+//! When a warm container ends, the container engine removes it at once, because its state is not needed afterwards.
+//! An ended fresh container remains until its job is removed. If the client is killed, the runner's stdin closes,
+//! and the runner exits. So no container remains.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -68,7 +68,8 @@ pub struct WarmContainers {
     client: Client,
     /// Description of the engine. It is read before the first container is created.
     description: OnceCell<Description>,
-    /// Limits and user of jobs that set none: the same as in fresh containers.
+    /// Defaults of a job: its limits if the job sets no limits, and its user if the job names no user. Fresh
+    /// containers have the same defaults.
     defaults: DockerOptions,
     images: Mutex<HashSet<String>>,
 }

@@ -211,7 +211,9 @@ impl Archive {
         Ok(found)
     }
 
-    /// Follows a descriptor, perhaps through several indexes, to a manifest for this host.
+    /// Finds the manifest to which an entry of an index leads. If the entry leads to another index, searches this
+    /// index, too. Returns `None` if no manifest is for the platform of this host. Adds the platforms that do not
+    /// match to `refused`.
     fn choose(
         &self,
         descriptor: Descriptor,

@@ -80,7 +80,8 @@ impl Root {
         }
     }
 
-    /// Opens the parent folder of a hard link's target, and returns it with the target's last part.
+    /// Opens the parent folder of a hard link's target. Returns this folder, and the last part of the target's
+    /// path.
     pub(crate) fn target(&self, parts: &[&str]) -> io::Result<(OwnedFd, String)> {
         let [above @ .., name] = parts else { return Err(io::ErrorKind::InvalidInput.into()) };
         let folder = self.open_folder(&above.iter().collect::<PathBuf>())?;

@@ -142,9 +142,9 @@ impl Stamp {
         }
     }
 
-    /// Tells whether the file was written in the last two seconds, or has a time in the future. No file
-    /// system stores times in units longer than two seconds. So if a file that is not recent is changed, its
-    /// time changes as well.
+    /// Tells whether the file was written in the last two seconds, or has a time in the future. File systems store
+    /// the time of a file in units of at most two seconds. So if a file is not recent, each later change also
+    /// changes the stored time.
     fn is_recent(self, now: Timestamp) -> bool {
         i64::try_from(now.as_millis() / 1000).unwrap_or(i64::MAX) <= self.seconds.saturating_add(2)
     }

@@ -10,10 +10,9 @@
 //! fresh container from another runtime, [`PoolRuntime::fresh`]. Two jobs can share a warm container if their
 //! [`Shape`] is equal: image, network, user, limits, volumes.
 //!
-//! The jobs of a pool live and die with the process that submitted them, because that process holds the
-//! connection to the runner. If the connection closes, the runner ends its job and exits. So a later process
-//! sees these jobs as [`Never`](Found::Never): none of them runs, no outcome exists, and it is correct to
-//! submit them again.
+//! The jobs of a pool end when the process that submitted them ends, because this process holds the connection to
+//! the runner. If the connection closes, the runner ends its job and exits. So a later process sees these jobs as
+//! [`Never`](Found::Never): none of them runs, no outcome exists, and it is correct to submit them again.
 
 mod carrier;
 mod connection;

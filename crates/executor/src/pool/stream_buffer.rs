@@ -15,8 +15,8 @@ const MEMORY: usize = 256 << 10;
 /// The stored bytes of one stream: its first bytes and its last bytes. The first bytes are in memory if their
 /// number is at most [`MEMORY`]. Otherwise they are in a file.
 ///
-/// Async tasks write to the file directly, without moving the write to another thread. A write to the page
-/// cache of a local disk takes microseconds, which is less than the move.
+/// Async tasks write to the file directly, without moving the write to another thread. A write to the page cache of
+/// a local disk takes microseconds. Moving the write to another thread would take longer.
 #[derive(Debug)]
 pub(crate) struct StreamBuffer {
     /// First bytes of the stream, unless they are in `file`.

@@ -80,8 +80,9 @@ pub(crate) fn outcome(folder: &JobFolder, ending: &Ending) -> io::Result<Outcome
     Ok(outcome)
 }
 
-/// Builds the outcome of a job from the supervisor's reply. The result equals the outcome that the folder
-/// contains.
+/// Builds the outcome of a job from the supervisor's reply, for jobs without output files and for lost jobs. For a job
+/// without output files, [`outcome`] builds an equal outcome from the job's folder. The digest of the job's image is
+/// not in the reply, so the caller adds it.
 pub(crate) fn outcome_from_reply(folder: &JobFolder, ending: Ending, written: [Written; 2]) -> Outcome {
     let [stdout, stderr] = written;
     let captured = |stream, Written(bytes): Written| {

@@ -200,7 +200,9 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Creates a folder that only the current user can access, since all users can write to its parent.
+/// Creates a folder and its parent, if they do not exist. Only the current user can access the two folders. Returns
+/// an error if an existing folder belongs to another user, or if other users can access it. Such a folder may exist,
+/// because all users can write to `/dev/shm`.
 fn make(folder: &Path) -> io::Result<()> {
     for path in folder.parent().into_iter().chain([folder]) {
         match DirBuilder::new().mode(0o700).create(path) {

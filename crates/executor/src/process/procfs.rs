@@ -42,8 +42,8 @@ const KILL_LIMIT: Duration = Duration::from_secs(2);
 /// `/proc` instead.
 const FEW: i32 = 512;
 
-/// Lists the living processes whose ids are not lower than `oldest`. The list may also contain processes with lower
-/// ids.
+/// Lists the living processes whose ids are at least `oldest`. In the two cases below, the list contains all living
+/// processes.
 ///
 /// The kernel assigns ids in increasing order. So the ids of a process's descendants are between the id of the process
 /// and the last assigned id. During a short job, the kernel assigns only a few ids. Probing each of these ids takes

@@ -68,7 +68,7 @@ pub(crate) struct JobEnvironment {
     pub(crate) confinement: Confinement,
 }
 
-/// A job whose folder is in the staging folder. If the value is dropped while `taken` is `false`, the folder
+/// A job whose folder is in the staging folder. If the value is dropped while `taken` is `false`, the job's folder
 /// is removed.
 #[derive(Debug)]
 pub(crate) struct Staged {

@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{JobId, Stream, Timestamp, process::record::Ending};
 
-/// Version of the protocol. Owner and supervisor usually execute the same file. Their versions differ if the
-/// file of the owner's program was replaced while the owner ran.
+/// Version of the protocol. Owner and supervisor usually execute the same file. Their versions may differ if the
+/// [command](super::SupervisorCommand) that starts the supervisor names a file, and this file was replaced while
+/// the owner ran.
 pub(crate) const VERSION: u32 = 3;
 
 /// A request of the owner to the supervisor.

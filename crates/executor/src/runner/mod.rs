@@ -9,12 +9,12 @@
 //! - It limits the stored output of a job.
 //! - It ends all jobs when the process that submitted them has gone.
 //!
-//! The build script compiles the runner to one static file ([`program`]) for the processor architecture of
-//! this crate. The file is copied into a container and started as the first process there:
-//! `windlass-runner serve FOLDER [SCRUB…]`. The runner reads jobs from its stdin, can run several jobs at a
-//! time, and answers on its stdout. The module `protocol` describes these messages. `FOLDER` contains the
-//! folders of the jobs. Whenever no job is left, the runner empties the folders `SCRUB`, if it is the first
-//! process of its namespace.
+//! The build script compiles the runner to one static file ([`program`]) for the processor architecture of this
+//! crate. The file is copied into a container and started as the first process there:
+//! `windlass-runner serve FOLDER [SCRUB…]`. The runner reads jobs from its stdin, can run several jobs at a time, and
+//! answers on its stdout. The module `protocol` describes these messages. `FOLDER` contains the folders of the jobs.
+//! If the runner is the first process of its namespace, it empties the folders `SCRUB` each time its last running job
+//! has ended.
 //!
 //! Tests start the same program outside of a container, as their child.
 

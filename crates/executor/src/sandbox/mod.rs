@@ -25,12 +25,12 @@
 //! | `/dev` | `null zero full random urandom` and the standard streams; no terminals |
 //! | path of a volume | the volume; if the image has no such folder, the runtime adds it to the stored image |
 //!
-//! The environment of a job consists of the variables that every job gets, the variables of its image, and
-//! the variables that the job sets. If several of these contain a variable, the last of them counts. The
-//! entry point and the command of the image are not used, since a job names its command. The job runs as the
-//! user that the job names. If the job names no user, it runs as the user whose number the image names, or
-//! else as user 1000. Outside of the sandbox, each of these users is the user of the supervisor, without
-//! additional rights.
+//! The environment of a job consists of the variables that every job gets, the variables of its image, and the
+//! variables that the job sets. If several of these three sources contain the same variable, the value from the
+//! last of these sources counts. The entry point and the command of the image are not used, since a job names its
+//! command. The job runs as the user that the job names. If the job names no user, it runs as the user whose number
+//! the image names, or else as user 1000. Outside of the sandbox, each of these users is the user of the
+//! supervisor, without additional rights.
 //!
 //! The job has a network only if it asks for the host's network ([`Network::Host`](crate::Network::Host)).
 //! The runtime refuses a network behind a bridge, since such a network needs privileges on the host.

@@ -124,8 +124,8 @@ impl SandboxRuntime {
         job
     }
 
-    /// Finds a job's image. If the image is missing or unusable, the inner result is the reason why the job
-    /// can't start. The outer error means that the runtime itself failed.
+    /// Finds a job's image. If the image is missing or unusable, returns `Ok(Err(…))` with the reason why the job
+    /// can't start. If the runtime itself fails, returns `Err`.
     async fn image(&self, name: &str) -> Result<Result<Image, StartFailure>, RuntimeError> {
         let missing = |why: String| StartFailure::ImageNotFound { image: name.to_owned(), why };
         let reference: Reference = match name.parse::<Reference>() {

@@ -69,7 +69,7 @@ pub async fn missing_interpreter(subject: &Subject) {
     assert_eq!(subject.run(job).await.end, End::NotStarted(expected));
 }
 
-/// Neither a file without the permission to execute it nor a folder can be run.
+/// A file without the permission to execute it can't be run. A folder can't be run either.
 pub async fn not_executable(subject: &Subject) {
     let file = subject.command("./run").file(path("run"), "#!/bin/sh\n");
     let folder = subject.command("./dir").file(path("dir/file"), "");

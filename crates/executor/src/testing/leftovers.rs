@@ -7,7 +7,8 @@ use tokio::time::{Instant, sleep};
 
 use super::PATIENCE;
 
-/// The objects that exist before a case. They are compared with the objects after the case.
+/// The objects of a runtime, such as containers and processes, that exist before a test case. They are compared
+/// with the objects that exist after the case.
 ///
 /// A runtime provides the function that lists its objects: one line for each, such as `container 4f5a…` or
 /// `process 4711`. Cases run concurrently, so the function must list only the objects of its own case.
@@ -36,8 +37,8 @@ impl Leftovers {
         Self(look().await)
     }
 
-    /// Lists the objects of the runtime that exist after the case. Repeats this for a while, since ended
-    /// objects may take a moment to disappear.
+    /// Checks that no object remains that did not exist before the case. Repeats the check for a while, because
+    /// ended objects may take a moment to disappear. `look` returns one line for each object.
     ///
     /// # Panics
     /// When an object remains that did not exist before the case.

@@ -8,7 +8,7 @@
 //! - It distinguishes a signal from an exit code above 128, and a missing program from a missing interpreter.
 //! - It counts the bytes of output that are not stored.
 //! - It enforces the time limit.
-//! - If the client that submitted the job has gone, this program ends the job, unless the limits of the job
+//! - It ends the job if the client that submitted the job has gone. A job continues without its client if its limits
 //!   (record `n`) contain `finish`.
 //!
 //! # Input
@@ -38,7 +38,7 @@
 //! | `S time` | the job was started |
 //! | `o bytes`, `e bytes` | output on stdout, on stderr |
 //! | `O bytes`, `E bytes` | the last bytes of the output that exceeds the storage limit |
-//! | `F number state` | the result of an output; lines `f bytes` follow with its content (of a folder: encoded) |
+//! | `F number state` | the state of an output, such as `missing`; after `content`, lines `f bytes` follow with the content (of a folder: encoded) |
 //! | `L bytes` | the names of the processes that the job left running, one on each line |
 //! | `X started ended stdout stderr end` | the last line: the times, the bytes written, and the end |
 //!

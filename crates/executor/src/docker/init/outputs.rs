@@ -16,7 +16,8 @@ use crate::{
     sys::{self, Open},
 };
 
-/// Reports the result of each output, with its content.
+/// Reports the state of each requested output, such as `missing`. If an output can be read, also reports its
+/// content.
 pub(crate) fn bring_back(spec: &Spec, report: &Report) {
     for (number, Output { max, path, is_folder }) in spec.outputs.iter().enumerate() {
         let content: Result<Box<dyn Read>, String> = if *is_folder {

@@ -9,7 +9,7 @@ use crate::{left_behind, life::Event, sys};
 pub(crate) struct Terminated(HashSet<(i32, String)>);
 
 impl Terminated {
-    /// Sends SIGTERM to every process that has not received it.
+    /// Sends SIGTERM to every process that has not received SIGTERM yet.
     pub(crate) fn terminate_all(&mut self) {
         self.terminate(|_parent| true);
     }

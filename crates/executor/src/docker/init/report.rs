@@ -22,8 +22,9 @@ pub(crate) struct Report(Arc<Mutex<Out>>);
 
 struct Out {
     stdout: io::Stdout,
-    /// File in the job's volume that contains a copy of all lines. `None` if the limits of the job contain `kill` (see
-    /// `main.rs`), or if the file can't be created. A job with `kill` ends when its client has gone.
+    /// File in the job's volume that contains a copy of all lines. `None` if the limits of the job contain `kill`
+    /// (see `main.rs`), or if the file can't be created. A job with `kill` needs no copy, because the job ends when
+    /// its client has gone.
     copy: Option<File>,
 }
 

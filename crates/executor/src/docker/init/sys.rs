@@ -57,9 +57,10 @@ const OPENAT2: c_long = 437;
 const RESOLVE_NO_MAGICLINKS: u64 = 2;
 const RESOLVE_BENEATH: u64 = 8;
 
-/// Protects this process from other processes of the same user in the container: they can't trace this process or open
-/// its file descriptors. Also disables core files for this process and its children. The request that creates the
-/// container sets no limit for core files, because Podman would then drop its own default limits.
+/// Protects this process from other processes of the same user in the container: they can't trace this process or
+/// open its file descriptors. Also disables core files for this process and its children. The limit for core files
+/// is set here, and not in the request that creates the container. If such a request sets a limit, Podman drops its
+/// own default limits.
 pub(crate) fn shut_off() {
     // SAFETY: plain system calls, which read two numbers.
     unsafe {

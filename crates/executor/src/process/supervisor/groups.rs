@@ -116,8 +116,9 @@ impl Groups {
     /// Tests whether the kernel lets a new process live in `group`. The result is remembered for all groups.
     ///
     /// The test starts a child that runs no job. Linux 6.18 kills this child in one situation: the control group in
-    /// which the supervisor itself runs was killed as a whole (by `cgroup.kill`) before the supervisor entered it. Jobs
-    /// without limits then get no group.
+    /// which the supervisor itself runs was killed as a whole (by `cgroup.kill`) before the supervisor entered it.
+    /// In this situation, a job without limits gets no group, and a job that needs a group for its limits can't
+    /// run.
     fn lets_children_live(&self, group: &Group) -> bool {
         *self.tried.get_or_init(|| group.entrance().is_ok_and(|entrance| lives(&entrance)))
     }

@@ -20,7 +20,8 @@ use crate::{
 pub(crate) struct View<'a> {
     /// Working folder, as the job sees it.
     work: PathBuf,
-    /// Root of the job's file system, if this root is not the host's. No link leads out of it.
+    /// Root of the sandbox in which the job runs. No link leads out of this root. `None` if the job runs on the
+    /// host.
     root: Option<&'a OwnedFd>,
 }
 

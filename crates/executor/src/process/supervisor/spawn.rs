@@ -1,9 +1,9 @@
 //! Starts the main process of a job.
 //!
-//! Between fork and exec, the child starts a new session, and enters the working folder. The child also asks
-//! the kernel to kill it at the death of the supervisor. Then the child calls `execve` itself. The standard
-//! library would call `execvp`, which runs a file of unknown format with `/bin/sh` and so hides a missing
-//! `#!` line. Other runtimes report a missing `#!` line.
+//! Between fork and exec, the child starts a new session, and enters the working folder. The child also asks the
+//! kernel to kill it at the death of the supervisor. Then the child calls `execve` itself. The standard library
+//! would call `execvp`, which runs a file of unknown format with `/bin/sh` and so hides a missing `#!` line. Each
+//! runtime must report a missing `#!` line.
 
 use std::{
     fs::{self, File},

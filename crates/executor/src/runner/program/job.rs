@@ -31,8 +31,8 @@ pub(crate) trait Sink {
     /// of the job.
     fn take(&mut self, stream: usize, bytes: &[u8]);
 
-    /// Returns whether the sink accepts more bytes. Otherwise the runner reads no output, so jobs that write
-    /// more than a pipe holds must wait.
+    /// Returns whether the sink accepts more bytes. If the sink accepts no bytes, the runner reads no output of the
+    /// job. The job must then wait if it writes more than its pipe holds.
     fn has_space(&self) -> bool;
 }
 
