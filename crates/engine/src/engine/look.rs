@@ -423,8 +423,8 @@ impl CheckRound {
     }
 }
 
-/// The maximum time that a check waits for a slot. The wait ends before the next sample is due, so that a heal
-/// policy does not count a missing sample.
+/// The maximum time that a check waits for a slot. A heal policy expects one sample in each period of its metric.
+/// The wait is shorter than the default period, so that no sample counts as missing.
 const SLOT_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The time within which a driver may still answer after its health check was cancelled.

@@ -59,8 +59,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Applies a report, and decides whether the call has ended. `seen` is the observation if the report comes
-    /// from one.
+    /// Applies a report, and decides whether the call has ended. If the report comes from an observation, `seen` is
+    /// this observation.
     pub(super) fn reported(&mut self, id: &CallId, report: Report, seen: Option<&Observation>) {
         let settled = report.settled;
         let before = self.said_before(id);
@@ -388,7 +388,7 @@ impl ProcessMachine {
     ///
     /// - If an earlier process began the call, the call stays open for the next process.
     /// - If earlier attempts of the call may have had effects, the call ends as in [`stopped`](Self::stopped).
-    /// - Otherwise, the call had no effect, and ends as a call that has not begun.
+    /// - Otherwise, the call has had no effect. The call ends as failed, and its step ends as cancelled.
     pub(super) fn not_begun(&mut self, id: &CallId) {
         let Some(run) = self.calls.get(id) else { return };
         if run.taken_up {

@@ -230,7 +230,7 @@ impl Outbox {
 struct StepRun {
     title: String,
     queue: VecDeque<Planned>,
-    /// The pairs that the step does not create. The source of each of these pairs has not reached the required state.
+    /// The pairs that the step does not create, because their sources have not reached the required state.
     left: Vec<PairKey>,
     ordinal: u32,
     started: Timestamp,
