@@ -122,11 +122,11 @@ impl ProcessMachine {
             && matches!(action, Some(Action::Transition(Transition::Uninstall | Transition::Delete)))
     }
 
-    /// Tells whether a call has succeeded although its instance no longer exists. This is the case for each command of
-    /// an application, because a command may destroy the application.
+    /// Tells whether a call counts as successful even if its instance no longer exists after the call. The result
+    /// is `true` for each command of an application, because a command may destroy the application.
     ///
-    /// If the result is `true`, the function also changes `then` in the record of the call: the element becomes Absent
-    /// when the call succeeds.
+    /// If the result is `true`, the function also changes `then` in the record of the call: the element becomes
+    /// Absent when the call succeeds.
     fn may_destroy(&mut self, id: &CallId) -> bool {
         let Some(run) = self.calls.get_mut(id) else { return false };
         let may = matches!(run.record.action, Action::Command(_)) && run.call.package.pins().is_some();

@@ -115,7 +115,7 @@ pub(crate) enum Ack {
     /// An intermediate report is durable, so the driver that made the report may continue. The number is the field
     /// `reply` of [`Event::Checkpoint`].
     Checkpoint(u64),
-    /// The run of the machine ends.
+    /// The last records are durable, so the run of the machine ends.
     ProcessEnded,
 }
 
