@@ -92,8 +92,9 @@ pub(crate) enum Command {
     Commit { batch: Batch, acks: Vec<Ack> },
     /// Performs a call.
     ///
-    /// `failed_endpoint` is set if the call creates a relationship, and the source or the target of this relationship
-    /// has failed. Then the call starts no new job. If the job of the call exists already, the call waits for it.
+    /// `failed_endpoint` is the reason why the call must not create its relationship, such as a failure of the
+    /// source or the target. If there is such a reason, the call starts no new job. If the job of the call exists
+    /// already, the call waits for this job.
     Perform { call: Box<Call>, driver: Arc<dyn Driver>, failed_endpoint: Option<Failure> },
     /// Asks a driver whether an instance has reached the state that the call requests.
     Observe { call: Box<Call>, driver: Arc<dyn Driver> },
