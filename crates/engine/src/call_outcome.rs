@@ -59,15 +59,15 @@ impl CallOutcome {
         }
     }
 
-    /// Returns the failure for [`CallOutcome::Gone`]. The call was not meant to remove the instance, but the instance
-    /// no longer exists.
+    /// Returns the failure of a call with the outcome [`CallOutcome::Gone`]. The call was not meant to remove the
+    /// instance, but the instance no longer exists.
     pub fn gone() -> Failure {
         Failure::new(FailureKind::Gone, "its script reports that the instance no longer exists")
     }
 }
 
-/// Returns the time until the next observation of a converging instance. It is `polls` times `first`, but at
-/// most 15 times `first`. `polls` is the number of that observation, counted from 1.
+/// Returns the time until the next observation of a converging instance. `polls` is the number of this observation,
+/// counted from 1. The time is `polls` times `first`, but at most 15 times `first`.
 pub fn pause_before(first: Duration, polls: u32) -> Duration {
     first.saturating_mul(polls.min(15))
 }

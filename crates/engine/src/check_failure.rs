@@ -16,8 +16,9 @@ pub fn is_failing(recorded: &Failure) -> bool {
     recorded.message.starts_with(CHECK_FAILED)
 }
 
-/// Tells whether a recorded failure means that the check's script has failed for the element. Such an element
-/// is checked alone next time. A check that could not run says nothing about its element.
+/// Tells whether a recorded failure means that the script of a health check has failed for the element. Such an
+/// element is checked alone next time. If the check could not run, the result is `false`, because such a failure
+/// says nothing about the element.
 pub fn is_suspect(recorded: &Failure) -> bool {
     use FailureKind::{Capacity, Infrastructure, Lost, Refused};
     is_failing(recorded) && !matches!(recorded.kind, Refused | Capacity | Infrastructure | Lost)

@@ -28,13 +28,13 @@ pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
 
 /// Reserves the natural id in `report` for the launched application. The lease is the lease of this application.
 /// `secrets` are the secrets of the call that launches the application. If the natural id contains a secret, the
-/// function does not reserve the id, because the engine refuses the id later.
+/// function does not reserve the id: the call will fail when the engine applies the report.
 ///
 /// # Errors
 /// - If another application of the factory has the id, the launch has failed. If this launch has created an
 ///   instance nevertheless, no application manages the instance.
-/// - If the store can't record the id, the failure has the kind [`FailureKind::Lost`]: the outcome of the call
-///   is unknown.
+/// - If the store can't record the id, the failure has the kind [`FailureKind::Lost`]: the outcome of the call is
+///   unknown.
 pub(crate) async fn claim(
     store: &dyn Store,
     lease: &Lease,

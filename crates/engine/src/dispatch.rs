@@ -85,7 +85,7 @@ impl ProcessEnv {
 /// a further message waits.
 const QUEUE: usize = 64;
 
-/// The initial content of a [`Journal`].
+/// The initial content of a [`Journal`], which stores the jobs of calls.
 #[derive(Default)]
 pub(crate) struct JournalParts {
     pub(crate) jobs: std::collections::BTreeMap<String, windlass_model::record::JobRecord>,
@@ -94,7 +94,7 @@ pub(crate) struct JournalParts {
     pub(crate) patience: Duration,
 }
 
-/// Waits until the record of a job is durable. If `entry.remove` contains the job, the function then removes the job
+/// Waits until the record of a job is durable. If `entry.remove` contains a job, the function then removes this job
 /// from its runtime.
 async fn settle(entry: Entry) -> Result<(), StoreError> {
     entry.ticket.await?;

@@ -113,7 +113,7 @@ pub enum EngineError {
     Moved {
         /// The old name of the assembly.
         name: AssemblyName,
-        /// The place that the assembly has moved to.
+        /// The new name of the assembly, or the file of its export.
         to: MovedTo,
     },
     /// An assembly can't be renamed, because a queued request is pending. The request is for the old name, for the new
@@ -596,7 +596,7 @@ fn unnamed(name: &AssemblyName, parts: &[(ElementName, InstanceId)]) -> String {
     )
 }
 
-/// Tells whether another of the undecided `calls` belongs to the element of `call`.
+/// Tells whether the undecided `calls` contain another call that belongs to the same element as `call`.
 fn shares_element(call: &CallRecord, calls: &[CallRecord]) -> bool {
     calls.iter().filter(|other| other.element == call.element).nth(1).is_some()
 }

@@ -159,13 +159,13 @@ impl Host {
         Self { clock, stop }
     }
 
-    /// Runs a machine until the machine has finished and no work is left. The run ends earlier if `lost` resolves
-    /// because a lease was lost, or if the work of a command fails.
+    /// Runs a machine until the machine has finished and no work is left. The future `lost` resolves when a lease
+    /// is lost. The run ends earlier if `lost` resolves, or if the work of a command fails.
     ///
     /// # Errors
     /// The error of `lost`, or the error of the failed work. Work fails only if the store can't write a batch of
-    /// records. After a failed batch, and also without the lease, the store refuses all further batches. So the host
-    /// ends the run at once, and drops all work that still runs.
+    /// records. After a failed batch, and also without the lease, the store refuses all further batches. So the
+    /// host ends the run at once, and drops all work that still runs.
     pub async fn run<M: Machine>(
         &self,
         machine: &mut M,

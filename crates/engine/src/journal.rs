@@ -418,8 +418,8 @@ impl CallContext {
         claim::claim(&*self.journal.store, &self.journal.lease, report, &secrets).await
     }
 
-    /// Ends the jobs that this call has started and that are still running, after its driver has failed with a
-    /// fault, such as a panic.
+    /// Ends the running jobs of this call. The caller calls this function after a fault of the driver, such as a
+    /// panic.
     pub(crate) async fn end_jobs(&self) -> Result<(), Failure> {
         if let Some(from) = &self.elsewhere {
             let message = format!("its driver failed, and a job that was started from {from} may still run");

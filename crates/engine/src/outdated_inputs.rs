@@ -142,8 +142,9 @@ pub(crate) fn record_inputs(
     !taken.is_empty()
 }
 
-/// Returns all elements and pairs with outdated inputs. An input of an element is a property of the element. The
-/// function ignores a recorded input if the desired version no longer gives a value to the property.
+/// Returns all elements and pairs with outdated inputs. An input of an element is a property whose value comes from
+/// an output of another element. If the desired version gives no value to such a property, the function ignores the
+/// recorded input.
 pub(crate) fn outdated_inputs(world: &World) -> OutdatedInputs {
     let reads = |name: &ElementName, property: &PropertyName| {
         let property = world.topology().get(name).and_then(|element| element.properties.get(property));

@@ -37,7 +37,7 @@ pub trait Places: Send + Sync {
     /// Returns all runtimes that may have jobs of earlier processes.
     ///
     /// # Errors
-    /// A sentence that names the runtimes that can't list their jobs, and the reason. Jobs may still run
-    /// there.
+    /// A sentence that names the runtimes that can't list their jobs, and gives the reason. Jobs of earlier
+    /// processes may still run in these runtimes.
     async fn runtimes(&self) -> Result<Vec<Arc<dyn Runtime>>, String>;
 }

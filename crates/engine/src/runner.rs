@@ -14,8 +14,8 @@ use windlass_plan::{Step, StepNumber, Task, WaitKind};
 /// If several steps may start, the step with the lowest number starts first. A step may wait for another step in
 /// two ways:
 ///
-/// - If a step *needs* another step, it starts only if the other step succeeds. If the other step fails, it is
-///   skipped.
+/// - If a step *needs* another step, the waiting step starts only if the other step succeeds. If the other step
+///   fails, the waiting step is skipped.
 /// - If a step *comes after* another step, it may start even if the other step fails.
 ///
 /// A skipped step is reported at once. But it counts as ended only when all steps for which it waits have ended.

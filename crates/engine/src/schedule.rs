@@ -72,8 +72,8 @@ impl Timing {
 
     /// Returns the first fire time after `now`; `None` if a cron expression has no further fire time.
     ///
-    /// `planned` and `delay` have an effect only on a periodic duty. `planned` is the previous fire time of the duty.
-    /// The function adds `delay`, in milliseconds, to the fire time. The caller passes a delay once, for the second
+    /// `planned` is the previous fire time of the duty. The function adds `delay`, in milliseconds, to the fire
+    /// time. Both parameters have an effect only on a periodic duty. The caller passes a delay once, for the second
     /// fire time. The later fire times keep this delay, because each fire time is computed from the previous one.
     fn next(&self, planned: Timestamp, now: Timestamp, delay: i64) -> Option<Timestamp> {
         match self {
@@ -251,8 +251,8 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
         }
     }
 
-    /// Records the time. If the clock was set back, the next fire times of periodic duties are brought forward.
-    /// No duty then waits longer than the sum of its period and its jitter.
+    /// Records the time. If the clock was set back, periodic duties get earlier fire times. So no periodic duty
+    /// waits longer than the sum of its period and its jitter.
     fn tell(&mut self, now: Timestamp) {
         let last = std::mem::replace(&mut self.now, now);
         if now >= last {

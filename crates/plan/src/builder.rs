@@ -34,8 +34,8 @@ impl<W, R> PlanBuilder<W, R> {
         Self { steps: Steps::with_capacity(steps, waits), reasons: Vec::with_capacity(waits) }
     }
 
-    /// Adds a step with work. If several steps could be next in the order, the step that was added first is
-    /// next.
+    /// Adds a step with work. If the waits permit several steps as the next step of the plan, the step that was
+    /// added first is next.
     pub fn step(&mut self, work: W) -> Draft {
         self.steps.add_node(Task::Work(work)).into()
     }
@@ -79,8 +79,8 @@ impl<W, R> PlanBuilder<W, R> {
         &self.steps[step.node()]
     }
 
-    /// Returns a number for each step: its own number, or the least number of its dependents if this number is less.
-    /// The dependents of a step are all steps that wait for the step, directly or through other steps.
+    /// Returns a number for each step: the least of its own number and the numbers of its dependents. The
+    /// dependents of a step are all steps that wait for the step, directly or through other steps.
     ///
     /// `numbers` contains the own number of each step, for example the number of its phase. In `numbers` and in the
     /// result, the steps are in the order in which they were added. Returns `None` if the waits form a cycle.

@@ -6,8 +6,8 @@
 //!   [`expose`](Sensitive::expose) returns the value, so a search for this name finds every access.
 //! - **In records** it is only named, by a [`SecretRef`]. The value is stored separately as [`Sealed`] bytes,
 //!   which a [`SealingKey`] opens under that name only (feature `seal`, on by default).
-//! - **In the output of programs** a [`Redactor`] masks it, also in common escapes and encodings, and also if
-//!   a chunk of the output ends inside it.
+//! - **In the output of programs** a [`Redactor`] masks the secret. The redactor also finds a secret in common
+//!   escapes and encodings, and a secret that is divided between chunks of the output.
 //!
 //! This crate does no I/O and draws no random numbers.
 //!

@@ -104,9 +104,9 @@ impl Redactor {
 
     /// Masks the two ends of a stream whose middle was not kept.
     ///
-    /// A value that spans the cut is not complete in either end. So the bytes before the cut that may be the
-    /// start of a value are masked, and so are the bytes after the cut that may be the end of a value. Every
-    /// byte that [`mask`](Self::mask) would mask in the uncut stream is masked here too.
+    /// A value that spans the cut is not complete in either end. So the function masks the bytes before the cut
+    /// that may be the start of a value. It also masks the bytes after the cut that may be the end of a value.
+    /// Every byte that [`mask`](Self::mask) would mask in the uncut stream is masked here too.
     ///
     /// ```
     /// let redactor = windlass_secret::Redactor::new(["hunter22"]);

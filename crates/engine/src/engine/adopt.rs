@@ -31,12 +31,13 @@ use crate::report;
 use crate::stop::Stop;
 use crate::values;
 
-/// Runs the discovery script of a factory with the configuration of the factory, and returns the instances that
-/// the script finds.
+/// Runs the discovery script of a factory with the configuration of the factory, and returns the instances that the
+/// script finds.
 ///
 /// # Errors
-/// [`EngineError::Unknown`] if there is no such assembly, [`EngineError::Stopped`], or an error of the store. The inner
-/// error is the reason why the instances are unknown, for example a failure of the script.
+/// The outer error is [`EngineError::Unknown`] if there is no such assembly, [`EngineError::Stopped`] after a stop,
+/// or an error of the store. The inner error is the reason why the instances are unknown, for example a failure of
+/// the script.
 pub async fn inventory(
     engine: &Engine,
     factory: &AssemblyName,
@@ -265,8 +266,8 @@ impl<'e> FoundRecorder<'e> {
     }
 }
 
-/// Changes the draft of a new assembly into the draft of an assembly whose parts already exist, so that the
-/// plan has no steps. Returns the names of the resources of the assembly.
+/// Changes the draft of a new assembly, so that the parts of the assembly count as existing. The plan then has no
+/// steps. Returns the names of the resources of the assembly.
 fn made(draft: &mut Draft, process: ProcessId) -> Vec<ElementName> {
     draft.intent = Intent::Adopt;
     draft.plan = PlanBuilder::<Work, Reason>::new().build().expect("no step waits for anything");

@@ -274,8 +274,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Tells whether an application no longer exists, but still has records. All its parts are recorded as Absent,
-/// and the process that was to remove the records has not completed.
+/// Tells whether an application no longer exists, but still has records. In this case, all its parts are recorded
+/// as Absent, and the process that was to remove the records has not completed.
 pub fn is_destroyed(snapshot: &Snapshot) -> bool {
     let assembly = &snapshot.assembly;
     let mut resources = resources(&assembly.topology);

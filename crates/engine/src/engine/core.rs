@@ -29,14 +29,14 @@ pub struct Options {
     /// The time within which a cancelled job may end by itself. After this time, the runtime kills the job.
     pub grace: Duration,
     /// The time that running jobs may continue after another program has requested a stop. After this time, the
-    /// engine cancels the jobs. For the lease of another assembly, the engine waits at most the same time.
+    /// engine cancels the jobs. The engine also waits at most this time for the lease of another assembly.
     pub patience: Duration,
     /// Whether the engine permits dangerous actions, which it otherwise refuses:
     ///
     /// - An intent removes or replaces elements of an assembly, although other assemblies reference this assembly.
     /// - A referenced assembly is [forgotten](Upkeep::forget) or [exported](Upkeep::hand_over).
-    /// - An intent changes an assembly on whose elements another assembly has an open call. A process of the other
-    ///   assembly was interrupted during this call.
+    /// - An intent changes an assembly, although another assembly still has an open call on an element of this
+    ///   assembly. The call is open because a process of the other assembly was interrupted.
     /// - An `up` uses the old name of a renamed or exported assembly.
     /// - An assembly is forgotten, although its last process was interrupted.
     pub force: bool,

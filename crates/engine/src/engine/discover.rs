@@ -20,7 +20,7 @@ use crate::panic::caught;
 pub struct DiscoveryQuery {
     /// The package of the resource to search for. The entries `queries` of this package choose the driver.
     pub package: Arc<Package>,
-    /// The placement, which chooses the location.
+    /// The values of the properties that choose the location of the search.
     pub placement: Placement,
     /// The properties that an instance must have.
     pub properties: BTreeMap<String, Value>,

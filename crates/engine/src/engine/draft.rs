@@ -33,7 +33,7 @@ use crate::error::{EngineError, ProtectedPart};
 use crate::package_diffs::note_package_diffs;
 use crate::world::{Packages, Secrets, World};
 
-/// The records of an assembly's past that its snapshot doesn't contain.
+/// Records from the past of an assembly. The snapshot of the assembly does not contain these records.
 #[derive(Default)]
 pub(super) struct PreviousState {
     /// The recorded versions of the assembly that the plan needs, the oldest first. A rollback needs the earlier
@@ -43,12 +43,13 @@ pub(super) struct PreviousState {
     /// The packages that existing elements were created from, and the packages of the recorded versions of the
     /// assembly.
     pub(super) packages: HashMap<PackageDigest, Arc<Package>>,
-    /// The intent of the last process, if that process has not completed. A repeated `ScaleOut` continues an incomplete
-    /// `ScaleOut`, and adds no further nodes. `None` if the requested intent never continues an earlier process; see
-    /// [`Intent::resumes_itself`].
+    /// The intent of the last process, if that process has not completed. The requested intent may continue that
+    /// process. For example, a repeated `ScaleOut` then adds no further nodes. `None` if the requested intent never
+    /// continues an earlier process; see [`Intent::resumes_itself`].
     pub(super) unfinished: Option<Intent>,
-    /// The limits of the last process, if the intent is a retry: the retry has the same limits. Processes that heal a
-    /// part or call a command do not count. For other intents, the limits are empty.
+    /// The limits of the last process, if the intent is a retry, because a retry has the same limits. A process
+    /// that heals a part or calls a command does not count as the last process. For other intents, the limits are
+    /// empty.
     pub(super) limits: Limits,
     /// The groups that were in a pause between batches of nodes when the last process was interrupted, each
     /// with the end of its pause.
@@ -323,9 +324,8 @@ fn refuse_left(part: &ElementName, snapshot: &Snapshot) -> Result<(), EngineErro
     Ok(())
 }
 
-/// Refuses a plan that removes or replaces a protected part. A part is protected if the recorded or the
-/// desired assembly protects it. So an `up` that lifts a protection can't remove the part, and an `up` that
-/// adds a protection can't replace it.
+/// Refuses a plan that removes or replaces a protected part. A part is protected if the recorded or the desired
+/// assembly protects the part. So the part is also protected during an `up` that lifts or adds the protection.
 fn refuse_protected(
     recorded: Option<&Topology>,
     world: &World,

@@ -423,16 +423,15 @@ impl CheckRound {
     }
 }
 
-/// The maximum time that a check waits for a slot. The wait ends before the next sample is due, so that a heal
-/// policy does not count a missing sample.
+/// The maximum time that a check waits for a slot. A heal policy expects one sample in each period of its metric.
+/// The wait is shorter than the default period, so that no sample counts as missing.
 const SLOT_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The time within which a driver may still answer after its health check was cancelled.
 const LAST_ANSWER: Duration = Duration::from_secs(6);
 
-/// Groups health checks into batches. A driver can make all checks of a batch by one call of
-/// [`Driver::observe`]. Also returns the results of the checks that can't run, each with the position of its
-/// check.
+/// Groups health checks into batches. A driver can make all checks of a batch by one call of [`Driver::observe`].
+/// Also returns the results of the checks that can't run, each with the position of the check in `looks`.
 fn batches(looks: Vec<Look>) -> (Vec<LookBatch>, Vec<(usize, Seen)>) {
     let mut batches: Vec<LookBatch> = Vec::new();
     let mut last: HashMap<BatchKey, usize> = HashMap::new();

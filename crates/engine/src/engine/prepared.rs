@@ -63,9 +63,9 @@ pub struct Ended {
     pub outputs: BTreeMap<PropertyName, Resolved>,
     /// The consent that [`continued`](Self::continued) passes on to a further process.
     pub consent: Consent,
-    /// The first changed group that demands a rollback because a node, or a relationship of a node, has failed.
-    /// `None` if no group demands a rollback. A group demands a rollback by the setting `on-failure` in the
-    /// descriptor.
+    /// The first changed group that has failed and that demands a rollback; `None` if there is no such group. A
+    /// group has failed if one of its nodes, or a relationship of one of its nodes, has failed. A group demands a
+    /// rollback by the setting `on-failure` in the descriptor.
     pub failed_group: Option<ElementName>,
     /// The groups that still have additional nodes of a rolling change, each with the number of these nodes. A
     /// further process removes the additional nodes.
@@ -104,7 +104,7 @@ impl Prepared {
         self.seen.as_deref()
     }
 
-    /// Returns the record of the process, as it was at its beginning.
+    /// Returns the record of the process, as it was when the process began.
     pub fn process(&self) -> &ProcessRecord {
         &self.process
     }
@@ -161,15 +161,15 @@ const MOST_CLOSINGS: u32 = 3;
 
 impl Ended {
     /// Runs further processes, as long as a further process is needed. Returns the result of the last process.
-    /// `next` gets the result of the previous process and a request, executes the request, and returns the
-    /// result. A further process is needed in three cases:
+    /// `next` gets the result of the previous process and a request. It executes the request as a further process,
+    /// and returns the result of this process. A further process is needed in three cases:
     ///
     /// - A batch of nodes has failed, and its group demands a rollback. [`Intent::Rollback`] rolls the assembly
     ///   back. The demand in the descriptor is the consent to this rollback.
     /// - A completed change has left additional nodes. [`Intent::Retry`] removes them, which needs no consent.
     /// - An output has changed while the process ran, so other elements have outdated inputs. [`Intent::Retry`]
-    ///   updates them. This retry is requested only after a completed `up` or rollback of the whole assembly.
-    ///   If the same inputs are still outdated after the retry, the retry is not repeated.
+    ///   updates them. This retry is requested only after a completed `up` or rollback of the whole assembly. If
+    ///   the same inputs are still outdated after the retry, the retry is not repeated.
     ///
     /// # Errors
     /// The error of `next`.
@@ -244,9 +244,9 @@ impl Ended {
     }
 }
 
-/// Returns the first group that demands a rollback and in which a node, or a relationship of a node, has
-/// failed. A group to which the process only added nodes does not count, because new nodes have no version to
-/// return to.
+/// Returns the first changed group that has failed and that demands a rollback. A group has failed if one of its
+/// nodes, or a relationship of one of its nodes, has failed. If the process has only added nodes to a group, the
+/// group does not count, because new nodes have no version to return to.
 fn failed_group(machine: &ProcessMachine, diff: &Diff) -> Option<ElementName> {
     let topology = machine.world.topology();
     let demands =

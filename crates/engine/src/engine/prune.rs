@@ -53,9 +53,9 @@ impl Upkeep<'_> {
         Ok(Pruned { checks, ..doomed(&old, &versions, snapshot.as_ref(), keep.keep) })
     }
 
-    /// Removes old records under the lease of the assembly. A process or a version is removed if it is old and
-    /// not among the newest. An entry of a health check is removed if it is old. Open processes, undecided
-    /// calls, and all records that a rollback to a kept version needs are kept.
+    /// Removes old records under the lease of the assembly. A process or a version is removed if it is old and not
+    /// among the newest. An entry of a health check is removed if it is old. The function keeps open processes and
+    /// undecided calls. It also keeps all records that are necessary for a rollback to a kept version.
     ///
     /// # Errors
     /// [`EngineError::Store`] if another holder has the lease, or the store fails. Earlier removals remain.
@@ -95,8 +95,9 @@ impl Upkeep<'_> {
         Ok(pruned)
     }
 
-    /// Reads the events of health checks and discoveries that occurred before `cutoff`. The last event of the
-    /// store is never among these events, because pruning must not remove that event.
+    /// Reads the events of health checks and discoveries that occurred before `cutoff`. The result never contains
+    /// the last event of the store. If that event were removed, the store could use the number of the event a
+    /// second time.
     async fn old_checks(&self, name: &AssemblyName, cutoff: Timestamp) -> Result<Vec<Seq>, EngineError> {
         let (mut old, mut after) = (Vec::new(), Seq::START);
         let last = self.store.last_event().await?;

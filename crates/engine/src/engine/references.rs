@@ -1,10 +1,10 @@
 //! References between assemblies: the values that an assembly offers, and the changes that a reference forbids.
 //!
-//! The record of the referring assembly contains the reference. A process that adds a reference holds the lease
-//! of the referenced assembly until the reference is recorded. A process that removes an assembly, or elements
-//! of it, holds the lease of this assembly while it looks for referring assemblies. So each of the two
-//! processes detects the changes of the other process. References form no cycle, and each wait for a lease is
-//! bounded, so there is no deadlock.
+//! The record of the referring assembly contains the reference. A process that adds a reference holds the lease of
+//! the referenced assembly until the reference is recorded. A process that removes an assembly, or elements of it,
+//! holds the lease of this assembly while the process looks for referring assemblies. Both processes need the same
+//! lease, so the later process detects the change of the earlier one. References form no cycle, and each wait for a
+//! lease is bounded, so there is no deadlock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

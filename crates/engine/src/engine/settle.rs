@@ -142,9 +142,9 @@ impl Engine {
         if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(()) }
     }
 
-    /// Returns the open calls whose last attempt was made on another host, or in another project folder than that of
-    /// this program. This program can't find the jobs of these attempts. The result also contains the number of the
-    /// last attempt of each call.
+    /// Returns the open calls whose last attempt was made elsewhere: on another host, or in another project folder.
+    /// This program can't find the jobs of these attempts. The result also contains the number of the last attempt
+    /// of each call.
     fn elsewhere(&self, snapshot: &Snapshot) -> HashMap<CallId, RemoteCall> {
         let processes = snapshot.processes.iter();
         let begun: HashMap<ProcessId, Option<&String>> =

@@ -1,5 +1,5 @@
-//! Moves an assembly from one store to another. At any time, the assembly belongs to exactly one of three
-//! places: the first store, the bundle, or the second store.
+//! Moves an assembly from one store to another. A *bundle* contains the data of the assembly during the move. At
+//! any time, the assembly belongs to exactly one of three places: the first store, the bundle, or the second store.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};

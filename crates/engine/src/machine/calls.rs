@@ -59,8 +59,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Applies a report, and decides whether the call has ended. `seen` is the observation if the report comes
-    /// from one.
+    /// Applies a report, and decides whether the call has ended. If the report comes from an observation, `seen` is
+    /// this observation.
     pub(super) fn reported(&mut self, id: &CallId, report: Report, seen: Option<&Observation>) {
         let settled = report.settled;
         let before = self.said_before(id);
@@ -122,11 +122,11 @@ impl ProcessMachine {
             && matches!(action, Some(Action::Transition(Transition::Uninstall | Transition::Delete)))
     }
 
-    /// Tells whether a call has succeeded although its instance no longer exists. This is the case for each command of
-    /// an application, because a command may destroy the application.
+    /// Tells whether a call counts as successful even if its instance no longer exists after the call. The result
+    /// is `true` for each command of an application, because a command may destroy the application.
     ///
-    /// If the result is `true`, the function also changes `then` in the record of the call: the element becomes Absent
-    /// when the call succeeds.
+    /// If the result is `true`, the function also changes `then` in the record of the call: the element becomes
+    /// Absent when the call succeeds.
     fn may_destroy(&mut self, id: &CallId) -> bool {
         let Some(run) = self.calls.get_mut(id) else { return false };
         let may = matches!(run.record.action, Action::Command(_)) && run.call.package.pins().is_some();
@@ -388,7 +388,7 @@ impl ProcessMachine {
     ///
     /// - If an earlier process began the call, the call stays open for the next process.
     /// - If earlier attempts of the call may have had effects, the call ends as in [`stopped`](Self::stopped).
-    /// - Otherwise, the call had no effect, and ends as a call that has not begun.
+    /// - Otherwise, the call has had no effect. The call ends as failed, and its step ends as cancelled.
     pub(super) fn not_begun(&mut self, id: &CallId) {
         let Some(run) = self.calls.get(id) else { return };
         if run.taken_up {

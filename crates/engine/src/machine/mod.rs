@@ -92,8 +92,9 @@ pub(crate) enum Command {
     Commit { batch: Batch, acks: Vec<Ack> },
     /// Performs a call.
     ///
-    /// `failed_endpoint` is set if the call creates a relationship, and the source or the target of this relationship
-    /// has failed. Then the call starts no new job. If the job of the call exists already, the call waits for it.
+    /// `failed_endpoint` is the reason why the call must not create its relationship, such as a failure of the
+    /// source or the target. If there is such a reason, the call starts no new job. If the job of the call exists
+    /// already, the call waits for this job.
     Perform { call: Box<Call>, driver: Arc<dyn Driver>, failed_endpoint: Option<Failure> },
     /// Asks a driver whether an instance has reached the state that the call requests.
     Observe { call: Box<Call>, driver: Arc<dyn Driver> },
@@ -115,7 +116,7 @@ pub(crate) enum Ack {
     /// An intermediate report is durable, so the driver that made the report may continue. The number is the field
     /// `reply` of [`Event::Checkpoint`].
     Checkpoint(u64),
-    /// The run of the machine ends.
+    /// The last records are durable, so the run of the machine ends.
     ProcessEnded,
 }
 
@@ -230,7 +231,7 @@ impl Outbox {
 struct StepRun {
     title: String,
     queue: VecDeque<Planned>,
-    /// The pairs that the step does not create. The source of each of these pairs has not reached the required state.
+    /// The pairs that the step does not create, because their sources have not reached the required state.
     left: Vec<PairKey>,
     ordinal: u32,
     started: Timestamp,

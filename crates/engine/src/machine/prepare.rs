@@ -81,8 +81,9 @@ pub(crate) struct ReadyLook {
     pub(crate) batch: Option<String>,
 }
 
-/// A prepared call that the engine never passes to a driver, and the driver that the package chooses for this call. For
-/// example, a search has found an instance. The engine needs such a call to apply the reported data of the instance.
+/// A prepared call that no driver performs, and the driver that the package chooses for this call. The engine needs
+/// such a call to apply data that no call has reported. For example, a search has found an instance and reported
+/// its data.
 pub(crate) type Unasked = (Box<Call>, Arc<dyn Driver>);
 
 /// Prepares calls from the records of an assembly.
@@ -213,7 +214,7 @@ impl Preparer {
             .collect()
     }
 
-    /// Prepares a call that the engine never passes to a driver; see [`Unasked`].
+    /// Prepares a call that no driver performs; see [`Unasked`].
     pub(crate) fn unasked(
         &mut self,
         world: &World,

@@ -68,7 +68,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Records the result of the step for all elements and pairs that reach this result without a call.
+    /// Records the changes that a step makes without a call: new states of elements, new packages of elements, and
+    /// created or removed pairs.
     ///
     /// For example, an element that declares no transition Start becomes Active without a call.
     pub(super) fn attain_without_calls(&mut self, work: &Work, process: ProcessId) {
