@@ -67,8 +67,8 @@ fn random_id(entropy: &dyn Entropy, length: usize) -> String {
     letters(&bytes)
 }
 
-/// Encodes each byte as a letter or digit, from five bits of the byte. The first byte becomes a letter, from
-/// four of its bits.
+/// Encodes each byte as one character. For the first byte, four bits choose one of 16 letters. For each later byte,
+/// five bits choose a letter or a digit.
 fn letters(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let letters = bytes.iter().enumerate().map(|(at, byte)| {

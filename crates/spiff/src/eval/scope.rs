@@ -144,7 +144,7 @@ pub(crate) struct Level {
     pub(crate) kind: LevelKind,
 }
 
-/// Tells to what a [`Level`] belongs: to a document, to the bindings, or to neither.
+/// The kind of a [`Level`]. A level belongs to a document, to the bindings, or to neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LevelKind {
     Document,

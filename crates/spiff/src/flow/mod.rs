@@ -96,8 +96,8 @@ fn cascade(template: &Node, stubs: &[Node], outer: &Env, keep: Keep) -> Result<N
     apply(template, &prepared, outer, keep)
 }
 
-/// Processes a template with the stubs `prepared`, which are the result of [`prepare`]. If all nodes of the result have
-/// values, the result is [`tidied`].
+/// Processes a template with the stubs `prepared`, which are the result of [`prepare`]. If all nodes of the result
+/// have values, the function also removes temporary nodes and unescapes expressions (see [`tidied`]).
 pub(crate) fn apply(template: &Node, prepared: &[Node], outer: &Env, keep: Keep) -> Result<Node, Unresolved> {
     let (result, complete) = process(template, prepared, outer, keep)?;
     Ok(if complete { tidied(&result, outer, keep) } else { result })
