@@ -51,8 +51,8 @@ checked_text! {
     /// The id of a driver call. All attempts of the call have the same id.
     CallId: IdError = |text| opaque(text, 48, "a call id: a letter, then letters, digits and `-`, at most 48");
 
-    /// The id that a command gets when a person calls it. The id contains only letters and digits, because
-    /// scripts write it into dotted paths.
+    /// The id that a command gets when a person calls it. The id contains only letters and digits, because scripts
+    /// write the id into dotted paths.
     CommandId: IdError = |text| {
         let fits = (1..=48).contains(&text.len())
             && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());

@@ -266,8 +266,9 @@ fn log_entry(entry: &Value) -> LogEntry {
     }
 }
 
-/// Resets the flags `failed` and `converging` of the status in a document. If one of them was set, the
-/// message of the status is removed, too. The engine does this before a call, which reports its own result.
+/// Resets the flags `failed` and `converging` of the status in a document. If one of them was set, the function
+/// also removes the message of the status. The engine calls this function for a new driver call. Flags from before
+/// the call then can't be mistaken for the result of the call.
 pub fn clear_complaint(document: &mut Value) {
     let Some(status) = document.get_mut("status").and_then(Value::as_object_mut) else { return };
     let flags = status.get_mut("flags").and_then(Value::as_object_mut);

@@ -137,8 +137,8 @@ pub struct ElementRecord {
     pub private: BTreeMap<String, Value>,
     /// The failure of the element's last step. It is removed when a step of the element succeeds.
     pub failure: Option<Failure>,
-    /// The transition that may have had effects but is not complete, because it failed, was interrupted, or
-    /// has calls left. Later plans allow for these effects: for example, `down` also stops a part whose Start
+    /// The transition that is not complete, but may have had effects. The transition has failed, was interrupted,
+    /// or has calls left. Later plans allow for these effects: for example, `down` also stops a part whose Start
     /// failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempted: Option<Transition>,

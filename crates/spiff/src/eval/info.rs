@@ -67,8 +67,8 @@ impl Info {
         self
     }
 
-    /// Removes the message of the problem, and all flags that describe the problem. The flag `undefined` counts as such
-    /// a flag.
+    /// Removes the message of the problem, and all flags that describe the problem. `undefined` is one of these
+    /// flags.
     pub(crate) fn without_problem(mut self) -> Self {
         self.issue = None;
         self.error = false;

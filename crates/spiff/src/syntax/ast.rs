@@ -86,7 +86,7 @@ pub enum Expr {
 pub struct Reference {
     /// Tag at which the reference starts.
     pub tag: Option<Arc<str>>,
-    /// Path. If its only step is empty, it means the whole document.
+    /// The path of the reference. A path with a single, empty step stands for the whole document.
     pub path: Path,
 }
 
