@@ -51,8 +51,8 @@ checked_text! {
     /// The id of a driver call. All attempts of the call have the same id.
     CallId: IdError = |text| opaque(text, 48, "a call id: a letter, then letters, digits and `-`, at most 48");
 
-    /// The id that a command gets when a person calls it. The id contains only letters and digits, because
-    /// scripts write it into dotted paths.
+    /// The id that a command gets when a person calls it. The id contains only letters and digits, because scripts
+    /// write the id into dotted paths.
     CommandId: IdError = |text| {
         let fits = (1..=48).contains(&text.len())
             && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
@@ -67,8 +67,8 @@ fn random_id(entropy: &dyn Entropy, length: usize) -> String {
     letters(&bytes)
 }
 
-/// Encodes each byte as a letter or digit, from five bits of the byte. The first byte becomes a letter, from
-/// four of its bits.
+/// Encodes each byte as one character. For the first byte, four bits choose one of 16 letters. For each later byte,
+/// five bits choose a letter or a digit.
 fn letters(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let letters = bytes.iter().enumerate().map(|(at, byte)| {

@@ -57,8 +57,8 @@ pub const METRICS: &str = "metrics";
 
 static SHAPE: LazyLock<Shape> = LazyLock::new(|| document(Node::map(Keys::any(), interface(signals()))));
 
-/// Returns the list of the fields of an instance document, with their types. `interfaces` is the type of the field
-/// `interfaces`, which depends on the pins of an application.
+/// Returns the shape of an instance document: the list of its fields, with their types. The parameter `interfaces`
+/// is the type of the field `interfaces`. For an application, this type depends on the pins of the application.
 fn document(interfaces: Node) -> Shape {
     let no_unset = "it always has a value: `$set` it";
     let tree = Node::recursive(|tree| {
@@ -106,8 +106,9 @@ fn status_node() -> Node {
     Node::record([("flags", flags), ("message", Node::text())])
 }
 
-/// Returns the shape of an instance document: the fields that the document may have, and the types of these fields. Any
-/// name of an interface or a signal is valid, so this shape is not for applications; see [`shape_of`].
+/// Returns the shape of an instance document: the fields that the document may have, and the types of these fields.
+/// This shape permits any names of interfaces and signals. For an application, [`shape_of`] returns a stricter
+/// shape.
 pub fn shape() -> &'static Shape {
     &SHAPE
 }
@@ -194,8 +195,9 @@ impl<'a> InstanceView<'a> {
         self.0["interfaces"][OUTPUTS]["signals"].as_object()
     }
 
-    /// Returns the value of a property: of the output property `name`, for example `url`. If there is no such output
-    /// property, `name` is the id of a pin. For example, `compute.ip` is the signal `ip` of the interface `compute`.
+    /// Returns the value of the output property `name`, for example `url`. If the document contains no such output
+    /// property, the method takes `name` as the id of a pin, and returns the value of this pin. For example,
+    /// `compute.ip` is the signal `ip` of the interface `compute`.
     pub fn property(self, name: &str) -> Option<&'a Value> {
         self.output(name).or_else(|| {
             let (interface, pin) = name.split_once('.')?;
@@ -264,8 +266,9 @@ fn log_entry(entry: &Value) -> LogEntry {
     }
 }
 
-/// Resets the flags `failed` and `converging` of the status in a document. If one of them was set, the
-/// message of the status is removed, too. The engine does this before a call, which reports its own result.
+/// Resets the flags `failed` and `converging` of the status in a document. If one of them was set, the function
+/// also removes the message of the status. The engine calls this function for a new driver call. Flags from before
+/// the call then can't be mistaken for the result of the call.
 pub fn clear_complaint(document: &mut Value) {
     let Some(status) = document.get_mut("status").and_then(Value::as_object_mut) else { return };
     let flags = status.get_mut("flags").and_then(Value::as_object_mut);

@@ -77,11 +77,11 @@ impl<T> Links<T> {
 }
 
 impl<T: Copy> Links<T> {
-    /// Groups items by their nodes, which have the numbers from 0 to `nodes` - 1. The items of a node keep
-    /// their order.
+    /// Groups items by their nodes. Each pair in `pairs` consists of an item and the number of the item's node. The
+    /// numbers are from 0 to `nodes` - 1. The items of a node keep their order.
     ///
-    /// The function iterates twice over the pairs and sorts nothing, so its time is linear in nodes and
-    /// items.
+    /// The function iterates twice over `pairs` and sorts nothing, so its time is linear in the numbers of nodes
+    /// and items.
     ///
     /// # Panics
     ///

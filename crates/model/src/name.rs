@@ -34,7 +34,7 @@ pub const RESERVED: [&str; 3] = ["instance", "source", "target"];
 static WORD: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$").expect("the pattern is fixed"));
 
-/// The maximum number of a name's characters in a message.
+/// The maximum number of characters of a name that a message shows.
 const SHOWN: usize = 200;
 
 /// Returns the beginning of a name, for messages. An invalid name can be as long as the document that

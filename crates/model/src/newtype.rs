@@ -1,7 +1,7 @@
 //! Validated text types for names and ids.
 //!
-//! Short text is stored inline, and longer text is shared, so copies are cheap. A topology of many elements
-//! consists mostly of names.
+//! A topology of many elements consists mostly of names. Short text is stored inline, and longer text is shared, so
+//! copies of names are cheap.
 
 /// Declares validated text types. `check` returns an error for an invalid text.
 macro_rules! checked_text {

@@ -68,7 +68,8 @@ pub struct AssemblyRecord {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub surge: BTreeMap<ElementName, u32>,
     /// The assemblies to which the references of this assembly resolve, and the [`owner`](Self::owner). If a change
-    /// removes a reference, the name of the other assembly stays in this set until the change is complete.
+    /// removes a reference, the assembly to which the reference resolved stays in this set until the change is
+    /// complete.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub references: BTreeSet<AssemblyName>,
     /// The assembly that owns this assembly, such as the factory of an application. The owner never changes.
@@ -136,8 +137,8 @@ pub struct ElementRecord {
     pub private: BTreeMap<String, Value>,
     /// The failure of the element's last step. It is removed when a step of the element succeeds.
     pub failure: Option<Failure>,
-    /// The transition that may have had effects but is not complete, because it failed, was interrupted, or
-    /// has calls left. Later plans allow for these effects: for example, `down` also stops a part whose Start
+    /// The transition that is not complete, but may have had effects. The transition has failed, was interrupted,
+    /// or has calls left. Later plans allow for these effects: for example, `down` also stops a part whose Start
     /// failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempted: Option<Transition>,
@@ -150,10 +151,9 @@ pub struct ElementRecord {
     /// element is Absent and its creation has not begun.
     #[serde(default)]
     pub made: Option<Made>,
-    /// The outdated inputs, which are properties with outdated values in the instance. Another part has
-    /// published new outputs, and a property that reads these outputs has a new value. The instance still
-    /// works with the old value. The map contains the old value of each such property, or `None` if the old
-    /// value is secret or unknown.
+    /// The outdated inputs of the instance: the properties whose old values the instance still uses. A property
+    /// becomes outdated if it reads an output of another part, and that part publishes a new value. The map
+    /// contains the old value of each such property, or `None` if the old value is secret or unknown.
     #[serde(rename = "stale", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outdated: BTreeMap<PropertyName, Option<Value>>,
     /// How many times policies have healed the element. The count begins again when the element recovers, and

@@ -22,7 +22,7 @@ pub enum State {
     Inactive,
     /// The element does its work.
     Active,
-    /// The element was Active and is known not to work.
+    /// The element was Active, and no longer works.
     Broken,
     /// A transition failed, and the condition of the element is unknown.
     Failed,

@@ -236,8 +236,8 @@ pub enum Reason {
         relationship: RelationshipName,
         /// The rule as text for display, for example `source web__1 must be Active`.
         rule: String,
-        /// The place where the relationship is declared. If a property of the relationship causes the wait, the place
-        /// where this property is declared. None if the place is not known.
+        /// The place of the declaration that causes the wait: of the relationship, or of a property of the
+        /// relationship. None if the place is not known.
         origin: Option<Origin>,
     },
     /// All parts complete a phase before any part enters the next one.
@@ -247,8 +247,8 @@ pub enum Reason {
     },
     /// A batch begins after the nodes of the previous batch are Active. The value is the previous batch.
     Batch(Batch),
-    /// One of the two steps is a barrier for an assembly or a group. The other step belongs to an element inside this
-    /// assembly or group.
+    /// One of the two steps is a barrier (a step without work) for an assembly or a group. The other step belongs
+    /// to an element inside this assembly or group.
     Nesting {
         /// The name of the assembly or the group.
         element: ElementName,

@@ -7,8 +7,8 @@ use crate::value::{Node, Value};
 
 /// Returns the path and the syntax error of each malformed expression of a document.
 ///
-/// An engine does not report a malformed expression at once, because a stub may override it. The engine
-/// reports the expression if it remains in the result.
+/// An engine does not report a malformed expression at once, because a stub can override the expression. A stub is
+/// a document that supplies or overrides values. The engine reports the expression if it remains in the result.
 ///
 /// ```
 /// use windlass_source::Source;

@@ -23,11 +23,12 @@ pub struct Difference {
 
 /// Returns the differences of two documents.
 ///
-/// Two lists are compared entry by entry. If every entry of both lists has a text in its field `name`, entries with the
-/// same name are compared. Otherwise, or if one of the lists is empty, entries at the same position are compared.
+/// Two lists are compared entry by entry. If neither list is empty, and every entry of both lists has a text in its
+/// field `name`, the entries with the same name are compared. In all other cases, the entries at the same position
+/// are compared.
 ///
-/// The differences in two maps are sorted by key. In two lists, the differences at the entries of `a` come first, in
-/// the order of `a`. The differences at entries that only `b` contains follow.
+/// The differences in two maps are sorted by key. In two lists, the differences at the entries of `a` come first,
+/// in the order of `a`. The differences at entries that only `b` contains follow.
 ///
 /// ```
 /// use windlass_source::Source;

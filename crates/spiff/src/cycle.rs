@@ -43,12 +43,12 @@ pub(crate) fn cycles(nodes: &[UnresolvedNode]) -> Vec<Vec<String>> {
     cycles
 }
 
-/// Returns the path of the awaited node: the node for which `node` waits. Returns `None` if `waiting` does
-/// not contain the awaited node.
+/// Returns the path of the awaited node: the node for which `node` waits. The parameter `waiting` contains all
+/// waiting nodes by their paths. Returns `None` if `waiting` does not contain the awaited node.
 ///
-/// The message of `node` contains the name of the awaited node. This name is looked up like a reference: first
-/// in the map that contains `node`, and then in the maps around this map. A name with a leading dot is looked up
-/// at the root of the document.
+/// The message of `node` contains the name of the awaited node. This name is looked up like a reference: first in
+/// the map that contains `node`, and then in the maps around this map. A name with a leading dot is looked up at
+/// the root of the document.
 fn target<'n>(node: &UnresolvedNode, waiting: &'n BTreeMap<String, &UnresolvedNode>) -> Option<&'n str> {
     let name = node.issue.message.strip_prefix('\'')?.split('\'').next()?;
     let known = |path: String| waiting.get_key_value(&path).map(|(path, _)| path.as_str());

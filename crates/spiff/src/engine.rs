@@ -248,7 +248,8 @@ impl Engine {
         self.process(&template, &stubs)
     }
 
-    /// Processes a document, and evaluates an expression that can refer to the fields of the result by name.
+    /// Processes a document, and then evaluates an expression. The expression can refer to the fields of the
+    /// processed document by name.
     ///
     /// # Errors
     /// When the expression is malformed, or has no value.
@@ -268,9 +269,10 @@ impl Engine {
 
     /// Creates a session for a document and its stubs.
     ///
-    /// If the engine has neither bindings nor tags nor optional features, the documents of the session share
-    /// nothing. A global tag of one document is then not visible in the next document, and `___` refers to
-    /// the document itself. The command of the Go program spiff++ treats its documents in the same way.
+    /// In a session, the name `___` in an expression usually refers to the bindings. If the engine has neither
+    /// bindings nor tags nor optional features, the document and its stubs share nothing. A global tag of one of
+    /// them is then not visible in the next one, and `___` refers to the root of the document itself. The command
+    /// of the Go program spiff++ treats its documents in the same way.
     pub fn session(&self) -> Session {
         let is_plain = self.bindings.is_empty() && self.tags.is_empty() && self.features == Features::NONE;
         self.open(if is_plain { LevelKind::Nothing } else { LevelKind::Bindings })
@@ -377,7 +379,8 @@ impl Session {
         Ok(flow::single(document, stubs, &self.env)?)
     }
 
-    /// Tells whether nothing of a result is printed, because its root has the marker `&temporary`.
+    /// Tells whether nothing of a result is printed. This is the case if the root of the result has the marker
+    /// `&temporary`, and the engine does not keep temporary nodes.
     pub fn discards(&self, result: &Node) -> bool {
         !self.preserve.temporary && result.annotations().flags.has(Flags::TEMPORARY)
     }

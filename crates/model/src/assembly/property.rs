@@ -45,7 +45,7 @@ impl fmt::Display for Origin {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of the language, each on its own")]
 pub struct Property {
-    /// The value; none if no declaration gives one, for example because a driver publishes it later.
+    /// The value. None if no declaration contains a value, for example because a driver publishes the value later.
     pub value: Option<Template>,
     /// Whether the value comes only from the element's own descriptor or driver, never from a parameter.
     pub read_only: bool,

@@ -51,8 +51,9 @@ impl Relationship {
         self.create.is_empty() && self.cease.is_empty()
     }
 
-    /// Creates the relationship that `depends-on` declares: `on` is Active before the first transition of
-    /// `dependent`, and does not stop before `dependent` has stopped. The relationship has no operations.
+    /// Creates the relationship for an entry of the key `depends-on`: the component `dependent` depends on the
+    /// component `on`. The component `on` must be Active before the first transition of `dependent`, and must not
+    /// stop before `dependent` has stopped. The relationship has no operations.
     #[expect(clippy::missing_panics_doc, reason = "two words with words between them are a name")]
     pub fn dependency(
         assembly: ElementName,

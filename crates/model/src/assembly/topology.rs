@@ -17,8 +17,8 @@ use crate::policy::Policy;
 use crate::references::References;
 use crate::template::{Part, Template};
 
-/// All elements, relationships and policies of an assembly, with every `${…}` bound to an element or an end
-/// of a relationship.
+/// All elements, relationships and policies of an assembly. Each reference `${…}` in their values names an element,
+/// or an end of a relationship.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "TopologyData", into = "TopologyData")]
 pub struct Topology {
@@ -156,8 +156,8 @@ impl Topology {
         self
     }
 
-    /// Records `name`, the name that the assembly had before a rename. After several renames, the record contains the
-    /// first of these names. If a rename gives the assembly this name again, the record is removed.
+    /// Records that the assembly had the name `name` before a rename. After several renames, only the oldest name
+    /// is recorded. If a rename gives the assembly its oldest name again, the record is removed.
     pub(crate) fn renamed_from(&mut self, name: &AssemblyName) {
         let made_as = self.data.made_as.get_or_insert_with(|| name.to_string());
         if *made_as == self.data.name.as_str() {

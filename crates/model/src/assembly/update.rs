@@ -12,7 +12,7 @@ use crate::state::WordError;
 
 /// The rules for a change of several nodes of a group.
 ///
-/// The descriptor language comes from IBM's orchestrator TNC-O, which has no such rules.
+/// The descriptor language comes from IBM's orchestrator TNC-O. These rules are an addition of windlass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Update {

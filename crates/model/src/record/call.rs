@@ -150,8 +150,9 @@ pub struct JobRecord {
     pub location: String,
     /// The time at which the job was submitted to the runtime.
     pub submitted: Timestamp,
-    /// Whether the runtime has accepted the job. The engine records this only for a job whose repetition may do harm.
-    /// If the runtime no longer knows such a job, the job was deleted there, and does not run a second time.
+    /// Whether the runtime has accepted the job. The engine records this only for a job whose repetition may do
+    /// harm. If the runtime no longer knows an accepted job, the files or the container of the job were deleted.
+    /// The engine then does not run the job again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accepted: bool,
     /// The end of the job; none if it is not recorded yet.

@@ -134,8 +134,8 @@ impl Intent {
         }
     }
 
-    /// Tells whether the same command line, given again after a failure, executes the whole intent once more.
-    /// If the result is false, the repeated command line resumes the failed intent.
+    /// Tells whether a repeated command line executes the whole intent once more after the intent has failed. If
+    /// the result is false, the repeated command line resumes the failed intent.
     pub fn repeats(&self) -> bool {
         match self {
             Self::Call { .. } => true,
@@ -219,8 +219,9 @@ pub struct ProcessRecord {
     pub plan: PlanText,
     /// The interrupted process that this process resumes.
     pub continues: Option<ProcessId>,
-    /// The host and the project folder of the windlass program that executes the process, as text. Another program
-    /// finds the jobs of the process only if its host and folder are the same. None in records of an older windlass.
+    /// The host and the project folder of the windlass program that executes the process, as text. Another windlass
+    /// program can find the jobs of the process only on the same host and in the same folder. None in records of an
+    /// older windlass.
     #[serde(default)]
     pub from: Option<String>,
     /// The queued request that started the process; none if the process was started without the queue.
@@ -343,7 +344,7 @@ impl fmt::Display for ProcessStatus {
     }
 }
 
-/// The record of a step of a process. A barrier of the plan executes nothing, so a barrier has no record.
+/// The record of a step of a process. A barrier (a step without work) has no record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {
     /// The id of the process that the step belongs to.

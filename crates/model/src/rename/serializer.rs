@@ -49,11 +49,13 @@ struct Renamer<'r, S> {
 }
 
 /// Returns the text of the name `value` after the renaming. `of` is the name of the type of `value`, such as
-/// `ElementName`.
+/// `ElementName`. The renaming changes only the names of one assembly, its elements and its secrets.
 ///
-/// The renaming concerns only the names of one assembly, its elements and its secrets. For any other name of an
-/// assembly or element, the result is the unchanged text. For any other name of a secret, and for a value that is not a
-/// name, the result is `None`. The caller then serializes `value` itself.
+/// - For any other name of an assembly or element, the result is the unchanged text.
+/// - For any other name of a secret, the result is `None`.
+/// - For a value that is not a name, the result is `None`.
+///
+/// If the result is `None`, the caller serializes `value` itself.
 fn other_name<T: Serialize + ?Sized>(renaming: &Renaming, of: &str, value: &T) -> Option<String> {
     let is_name = matches!(of, "AssemblyName" | "ElementName" | "SecretRef");
     let text = is_name.then(|| serde_json::to_value(value).ok())??;

@@ -173,7 +173,8 @@ fn pushed_call(call: &Call, function: Child, pushed: &mut Parts) -> Expr {
     })
 }
 
-/// Creates a lambda that calls the function with `values`, followed by the arguments of the lambda.
+/// Creates the lambda that is the value of the call `f*(…)` of a function `f`. The lambda calls `f` with `values`,
+/// followed by its own arguments.
 fn curried(call: &Call, values: &[Node], env: &Env) -> Value {
     const REST: &str = "__args";
     let mut arguments: Vec<Argument> = values

@@ -33,8 +33,8 @@ impl Expression {
         Value::Expression(Arc::new(Self { expr, seen }))
     }
 
-    /// Tells whether a new evaluation of an expression would have the same result as the last one, because
-    /// the nodes to which it refers have not changed.
+    /// Tells whether the nodes to which an expression refers are the same as in its last evaluation. If they are
+    /// the same, a new evaluation has the same result.
     pub(crate) fn still_waits(pending: &Arc<dyn Pending>, env: &Env) -> bool {
         let Some(Self { expr, seen: Some(seen) }) = pending.as_any().downcast_ref() else { return false };
         waiting::references(expr).is_some_and(|references| waiting::sees(&references, seen, env))

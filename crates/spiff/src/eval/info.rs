@@ -8,8 +8,8 @@ use crate::value::{Flags, Issue, Redirect, Value};
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
     Value(Value),
-    /// A required value is not known yet. The next pass evaluates the expression in this variant. For
-    /// example, if `a` in `a || b` has failed, this expression is `b`.
+    /// A required value is not known yet. The next pass evaluates the expression in this variant. For example, if
+    /// `a` in `a || b` has failed, and the value of `b` is not known yet, this expression is `b`.
     Later(Child),
     /// The evaluation failed. In most cases, [`Info::issue`] contains a message about the cause.
     Failed,
@@ -67,8 +67,8 @@ impl Info {
         self
     }
 
-    /// Removes the message of the problem, and all flags that describe the problem. The flag `undefined` counts as such
-    /// a flag.
+    /// Removes the message of the problem, and all flags that describe the problem. `undefined` is one of these
+    /// flags.
     pub(crate) fn without_problem(mut self) -> Self {
         self.issue = None;
         self.error = false;

@@ -125,7 +125,12 @@ fn sync(arguments: &[Argument]) -> Eval {
     Eval::later(Arc::new(Expr::Sync(Arc::new(sync))), Info::default())
 }
 
-/// Evaluates `catch[e|value,error|->r]`, and `catch(e)` without a lambda.
+/// Evaluates the expression `catch`, which handles a failure of another expression `e`:
+///
+/// - `catch[e|value,error|->r]` calls the lambda. If `e` has a value, `error` is null. If `e` fails, `value` is
+///   null, and `error` is the error message.
+/// - `catch(e)` without a lambda returns a map with the fields `valid` and `error`. If `e` has a value, the map
+///   also has the field `value`.
 pub(super) fn catch(expr: &Child, source: &Child, lambda: Option<&Child>, env: &Env) -> Eval {
     let mut closure = None;
     if let Some(lambda) = lambda {

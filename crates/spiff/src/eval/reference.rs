@@ -221,8 +221,9 @@ fn base(
     }
 }
 
-/// Follows `path` below the value `root`, and returns the outcome of the whole expression `expr`. Missing and
-/// incomplete nodes have the same effect as in [`walk`]. For `locally`, see [`eval`](super::eval).
+/// Follows `path` below the value `root`, and returns the outcome of the whole expression `expr`. If a node does
+/// not exist, the evaluation fails. If a node is not complete enough for the next step, the next pass evaluates the
+/// expression again. For `locally`, see [`eval`](super::eval).
 fn below(expr: &Child, root: Value, path: &[Arc<str>], env: &Env, locally: bool) -> Eval {
     let control = env.state().features.control;
     let reference = Reference { tag: None, path: path.into() };

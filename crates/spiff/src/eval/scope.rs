@@ -29,8 +29,8 @@ pub(crate) struct Scope {
     /// The scope at which references with a leading dot, such as `.a`, begin. `None` if they begin at this scope
     /// itself.
     root: Option<Arc<Scope>>,
-    /// Whether the scope directly inside this scope is a root: references with a leading dot begin at that inner scope.
-    /// See [`Env::with_new_root`].
+    /// Whether a new root begins directly inside this scope. References with a leading dot then begin at the scope
+    /// directly inside this scope. See [`Env::with_new_root`].
     ends_root: bool,
     /// Path of the map in the document; `None` for bindings and parameters.
     pub(crate) path: Option<Steps>,
@@ -134,17 +134,17 @@ pub(crate) struct Level {
     pub(crate) processor: &'static dyn Processor,
     /// Stubs of the document, by descending precedence.
     pub(crate) stubs: Vec<Node>,
-    /// The environment in which the document is processed. For a document that the caller processes, this is the
-    /// environment of the bindings, which are values that the caller has set. For a document that an expression
-    /// processes, such as a template, this is the environment of the expression. `None` for the outermost level, to
-    /// which no document belongs.
+    /// The environment in which the document is processed. The caller of the engine processes documents in the
+    /// environment of the bindings, which are values that the caller has set. An expression can also process a
+    /// document, such as a template. The environment is then that of the expression. `None` for the outermost
+    /// level, to which no document belongs.
     pub(crate) outer: Option<Env>,
     /// Name of the document.
     pub(crate) source: Arc<str>,
     pub(crate) kind: LevelKind,
 }
 
-/// Tells to what a [`Level`] belongs: to a document, to the bindings, or to neither.
+/// The kind of a [`Level`]. A level belongs to a document, to the bindings, or to neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LevelKind {
     Document,

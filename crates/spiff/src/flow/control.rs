@@ -282,9 +282,10 @@ impl Control<'_> {
 
     /// Tells whether a case accepts the value of the control structure.
     ///
-    /// `node` is the field `match` of the case. If this field contains a lambda, the lambda is called with the
-    /// value. If the result of the lambda is not known yet, returns `Err(None)`. If the result of the lambda is
-    /// not a boolean, returns `Err` with the name of the result's type.
+    /// `node` is the field `match` of the case. If this field contains a lambda, the method calls the lambda with
+    /// the value, and returns the result of the lambda. If the result is not known yet, the method returns
+    /// `Err(None)`. If the result is not a boolean, the method returns `Err` with the name of the result's type. If
+    /// the lambda fails, the result is false. If the field contains no lambda, the result is true.
     fn matches(&self, node: &Node) -> Result<bool, Option<&'static str>> {
         let Value::Lambda(lambda) = node.value() else { return Ok(true) };
         let Some(closure) = Closure::of(lambda) else { return Ok(false) };

@@ -171,12 +171,12 @@ struct Survey {
 }
 
 impl Survey {
-    /// Searches `now` and the nodes below `now` for open nodes (nodes without a value), and records their paths.
-    /// `before` is the node at the same path before the previous pass.
+    /// Searches the node `now`, and the nodes below it, for open nodes (nodes without a value), and records their
+    /// paths. `before` is the node at the same path before the previous pass.
     ///
-    /// Returns `false` if incremental passes are not possible. An incremental pass visits only open nodes. For example, a
-    /// map with a merge key contains an open node, so a later pass may change the map. The map itself is not open, so an
-    /// incremental pass would not visit it.
+    /// Returns `false` if incremental passes are not possible. An incremental pass visits only open nodes. For
+    /// example, a map with a merge key contains an open node, so a later pass may change the map. The map itself is
+    /// not open, so an incremental pass would not visit it.
     fn visit(&mut self, before: &Node, now: &Node) -> bool {
         match (before.value(), now.value()) {
             (_, Value::Expression(_)) => {

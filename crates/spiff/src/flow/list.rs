@@ -23,8 +23,9 @@ struct Work {
     flags: Flags,
     tag: Option<Arc<str>>,
     key_name: Option<Arc<str>>,
-    /// Whether the list has no key field, not even the default `name`. Positions then identify the entries. There are
-    /// two reasons: two entries declare different key fields, or a key such as `key:!id` forbids a key field.
+    /// Whether the list has no key field, not even the default `name`. Positions then identify the entries. A list
+    /// has no key field if two entries declare different key fields, or if a key such as `key:!id` forbids a key
+    /// field.
     keyless: bool,
     redirect: Redirect,
     replaced: bool,

@@ -219,8 +219,8 @@ fn is_same(map: &Map, fields: &[(Arc<str>, Node)]) -> bool {
             .all(|((ka, a), (kb, b))| (Arc::ptr_eq(ka, kb) || ka == kb) && identical(a, b))
 }
 
-/// Tells whether two maps have the same keys, with [`identical`] nodes. The caller must know that both maps have the
-/// same number of entries.
+/// Tells whether two maps have the same keys, with [`identical`] nodes. The caller must make sure that both maps
+/// have the same number of entries.
 fn is_same_map(a: &Map, b: &Map) -> bool {
     a.iter().zip(b).all(|((ka, a), (kb, b))| ka == kb && identical(a, b))
 }

@@ -74,7 +74,7 @@ fn flow_document(document: &Node, stubs: &[Node], outer: &Env) -> (Node, Unresol
     run(document, &Env::new(level), true)
 }
 
-/// Processes stubs. For each stub, the stubs after it in the list serve as its stubs.
+/// Processes stubs. Each stub in the list gets values from the stubs after it.
 pub(crate) fn prepare(stubs: &[Node], outer: &Env, keep: Keep) -> Result<Vec<Node>, Unresolved> {
     let mut prepared: Vec<Node> = Vec::new();
     for stub in stubs.iter().rev() {
@@ -96,8 +96,8 @@ fn cascade(template: &Node, stubs: &[Node], outer: &Env, keep: Keep) -> Result<N
     apply(template, &prepared, outer, keep)
 }
 
-/// Processes a template with the stubs `prepared`, which are the result of [`prepare`]. If all nodes of the result have
-/// values, the result is [`tidied`].
+/// Processes a template with the stubs `prepared`, which are the result of [`prepare`]. If all nodes of the result
+/// have values, the function also removes temporary nodes and unescapes expressions (see [`tidied`]).
 pub(crate) fn apply(template: &Node, prepared: &[Node], outer: &Env, keep: Keep) -> Result<Node, Unresolved> {
     let (result, complete) = process(template, prepared, outer, keep)?;
     Ok(if complete { tidied(&result, outer, keep) } else { result })

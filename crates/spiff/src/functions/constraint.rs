@@ -115,7 +115,8 @@ fn conditions(text: &str) -> Result<Vec<Condition>, String> {
 }
 
 impl Condition {
-    /// Parses the groups of a match: the whole text, operator, version, major, minor, patch, prerelease,
+    /// Creates a condition from a match of the regular expression for conditions. `groups` contains eight texts:
+    /// the whole match, the operator, the version, its major, minor and patch numbers, its prerelease and its
     /// metadata.
     fn parse(groups: &[&str]) -> Option<Self> {
         let [_, operator, written, major, minor, patch, prerelease, _] = groups else { return None };
@@ -133,9 +134,10 @@ impl Condition {
         Some(Self { operator: (*operator).to_owned(), version, written: (*written).to_owned(), open })
     }
 
-    /// Tells whether `version` is a prerelease, and the version in the condition is not a prerelease, as in `>=1.0`.
-    /// Such a condition refuses every prerelease. The only exception is `!=` with a complete version, such as
-    /// `!=1.2.3`. The result is `true` for this exception, too.
+    /// Tells whether `version` is a prerelease, and the version in the condition is not, as in `>=1.0`.
+    ///
+    /// A condition without a prerelease refuses every prerelease. There is one exception: `!=` with a complete
+    /// version, such as `!=1.2.3`. This method ignores the exception, and the method `check` handles it.
     fn forbids_prerelease(&self, version: &Version) -> bool {
         !version.prerelease.is_empty() && self.version.prerelease.is_empty()
     }

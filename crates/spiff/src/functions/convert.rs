@@ -57,7 +57,7 @@ fn string(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// Formats an integer to a base from 2 to 36.
+/// Formats an integer in a base from 2 to 36.
 fn in_base(value: i64, base: u32) -> String {
     let mut digits = Vec::new();
     let mut rest = value.unsigned_abs();

@@ -51,7 +51,7 @@ fn add(registry: &mut Registry, feature: &Feature) {
     }
 }
 
-/// Returns the error about a function or condition that needs a feature which is turned off.
+/// Returns the error for a function or condition whose Cargo feature is turned off.
 pub(super) fn error(subject: &str, feature: &str) -> FunctionError {
     FunctionError::failed(format!(
         "{subject} is not in this program: it was built without the feature `{feature}` of windlass-spiff"

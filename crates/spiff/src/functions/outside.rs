@@ -25,7 +25,8 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 /// Returns a function that converts a refused or failed access ([`Denied`]) to an error. The message of the error
-/// begins with `name`. This is the name of the function in the messages of the Go program spiff++.
+/// begins with `name`: the name that the Go program spiff++ uses in its messages for the function that needs the
+/// access.
 fn denied(name: &str) -> impl Fn(Denied) -> FunctionError {
     let name = name.to_owned();
     move |error| FunctionError::failed(format!("{name}: {error}"))
@@ -206,12 +207,12 @@ impl<'a> Signs<'a> {
     }
 }
 
-/// Converts a node to the content of a file that a function writes. Returns the content as text, and the bytes of the
-/// file:
+/// Converts a node to the content of a file that a function writes. `encoded` tells whether the name of the file
+/// marks the content as base64. Returns the content as text, and the bytes of the file:
 ///
 /// - In most cases, the bytes are the text in UTF-8. For null, the text and the bytes are empty.
-/// - If `options.binary` is true, or if `encoded` is true and the node is a string, the text is base64. The bytes are
-///   the decoded text. If the text is not valid base64, the bytes are the text itself.
+/// - If `options.binary` is true, or if `encoded` is true and the node is a string, the text is base64. The bytes
+///   are the decoded text. If the text is not valid base64, the bytes are the text itself.
 /// - If the value of the node is [`Value::Bytes`], the bytes are this value, and the text is empty.
 pub(super) fn content(node: &Node, options: &Options, encoded: bool) -> (String, Vec<u8>) {
     let text = match node.value() {

@@ -1,8 +1,8 @@
 //! Regular expressions in the syntax of Go's `regexp`.
 //!
-//! The crate `regex` has the same rules for the choice of a match, and also needs only linear time. This
-//! module translates the differences: `\d`, `\w`, `\s` and `\b` match ASCII characters only, `\Q…\E` quotes a
-//! text, and a character class contains neither other classes nor set operations.
+//! The crate `regex` selects the same match as Go, and also needs only linear time. This module translates the
+//! differences. In Go, `\d`, `\w`, `\s` and `\b` match ASCII characters only, `\Q…\E` quotes a text, and a
+//! character class contains neither other classes nor set operations.
 
 use std::fmt;
 use std::ops::Range;

@@ -233,8 +233,8 @@ fn print(argument: &Argument, verb: char, spec: Spec) -> String {
     })
 }
 
-/// Pads a text to the width of a directive. Adds spaces on the left, zeros on the left if the directive has the flag
-/// `0`, or spaces on the right if it has the flag `-`. A longer text stays unchanged.
+/// Pads a text to the width of a directive. The flag `-` adds spaces on the right. Otherwise, the flag `0` adds
+/// zeros on the left. Without these flags, spaces are added on the left. A longer text stays unchanged.
 fn pad(text: &str, spec: Spec) -> String {
     let fill = spec.width.unwrap_or(0).saturating_sub(text.chars().count());
     match (spec.minus, spec.zero) {

@@ -86,7 +86,7 @@ pub enum Expr {
 pub struct Reference {
     /// Tag at which the reference starts.
     pub tag: Option<Arc<str>>,
-    /// Path. If its only step is empty, it means the whole document.
+    /// The path of the reference. A path with a single, empty step stands for the whole document.
     pub path: Path,
 }
 
@@ -185,13 +185,14 @@ pub struct Merge {
     /// If true, the values of these nodes are looked up below `path` in the stubs. If false, the values are looked up
     /// below the path of the merged node.
     pub redirect: bool,
-    /// Whether the merge is `merge replace`.
+    /// Whether the merge is `merge replace`. The engine does not process the value of such a merge further.
     pub replace: bool,
     /// Whether it is an error if the stubs contain no value.
     pub required: bool,
-    /// Whether the merge is `merge none`.
+    /// Whether the merge is `merge none`. Its value is null, and no stub overrides a node below
+    /// the node of the merge.
     pub none: bool,
-    /// The key field in `merge on FIELD`.
+    /// The name of the key field in `merge on FIELD`. The key field identifies the entries of a list.
     pub key: Option<Arc<str>>,
 }
 
@@ -237,9 +238,9 @@ pub enum Mapping {
     SelectList,
     /// The mapping `select{…}`, which creates a map of the entries for which the condition holds.
     SelectMap,
-    /// The mapping `filter[…]`, which creates a list.
+    /// The mapping `filter[…]`, which creates a list of the entries of a list for which the condition holds.
     FilterList,
-    /// The mapping `filter{…}`, which creates a map.
+    /// The mapping `filter{…}`, which creates a map of the entries of a map for which the condition holds.
     FilterMap,
 }
 

@@ -31,9 +31,9 @@ impl Flags {
     pub const DYNAMIC: Self = Self(1 << 5);
     /// The engine has added the node from a stub.
     pub const INJECTED: Self = Self(1 << 6);
-    /// The node is a default, or an entry of a default.
+    /// The node is a field of a map that has the marker `&default` or this flag.
     pub const IMPLIED: Self = Self(1 << 7);
-    /// The list has no key field.
+    /// The list has no key field: no field identifies the entries of the list.
     pub const NO_MERGE: Self = Self(1 << 8);
     /// An entry without a key does not get the value of the stub's entry at the same position. The reason is that
     /// a merge can insert entries, so the positions can differ.
@@ -78,7 +78,7 @@ impl Flags {
         self.has(Self::INJECT) || self.has(Self::DEFAULT)
     }
 
-    /// Tells whether the node is a default, which overrides no other value.
+    /// Tells whether the node has the marker `&default`, but not `&inject`. Such a node overrides no other value.
     pub const fn is_default(self) -> bool {
         self.has(Self::DEFAULT) && !self.has(Self::INJECT)
     }

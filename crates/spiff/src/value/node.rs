@@ -144,8 +144,8 @@ impl Value {
 /// The path at which stubs contain the values for the fields of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Redirect {
-    /// The path of the node in its own document, unless an enclosing node has a redirect. The redirect of an
-    /// enclosing node replaces the first steps of this path.
+    /// No redirect: the path of the node in its own document. If an enclosing node has a redirect, the path of that
+    /// redirect replaces the first steps of this path.
     #[default]
     None,
     /// No path: no stub overrides a node below this node.

@@ -11,9 +11,9 @@ pub(super) enum Usage {
     Extended(ObjectIdentifier),
 }
 
-/// Basic usages. Each entry contains the name that `x509cert` accepts in any letter case, the name that `x509parsecert`
-/// returns, and the usage. For the second entry, these names differ: `x509cert` accepts only `commitment`, not
-/// `ContentCommitment`.
+/// Basic usages. Each entry contains the name that `x509cert` accepts in any letter case, the name that
+/// `x509parsecert` returns, and the usage. In most entries, the two names differ only in the letter case. The
+/// second entry is an exception: `x509cert` accepts only `commitment`, not `ContentCommitment`.
 const BASIC: [(&str, &str, KeyUsages); 9] = [
     ("signature", "Signature", KeyUsages::DigitalSignature),
     ("commitment", "ContentCommitment", KeyUsages::NonRepudiation),
