@@ -1,8 +1,8 @@
 //! Masking of secrets in quoted lines of descriptors and manifests.
 //!
-//! Descriptors should not contain values of sensitive properties. Many descriptors contain such values, for
-//! example as defaults or for a test. A message that quotes a line with such a value must not copy the value
-//! into a build log.
+//! Descriptors should not contain values of sensitive properties. But many descriptors do, for example as defaults
+//! or for a test. If a message quotes a line with such a value, the value must not appear in a build log. So this
+//! module masks the value.
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -230,7 +230,8 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// once, before a command runs.
 static STATE: OnceLock<Option<String>> = OnceLock::new();
 
-/// Returns the overlay through which a command reads files, with the limit of `--max-size`.
+/// Returns the [`Overlay`] through which a command reads files. This overlay is empty, so all texts come from the
+/// disk. The maximum size of a file is the value of `--max-size`.
 fn disk() -> Overlay {
     Overlay::default().with_limit(max_size())
 }

@@ -60,8 +60,9 @@ struct FailedStepView {
     failure: Failure,
 }
 
-/// Returns the failures of a process, and of the process that it has rolled back. Returns no failures if the log can't
-/// be read, since the result of the process is more important.
+/// Returns the failures of a process, and of the process that it has rolled back. If the log can't be read, returns
+/// no failures. No error is reported in this case, because the user needs the result of the process more than the
+/// failures.
 async fn failures(windlass: &Windlass, ended: &Ended) -> Vec<FailedStepView> {
     if code(ended) == exit::DONE {
         return Vec::new();
@@ -217,7 +218,7 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
 enum Halt {
     /// A process could not be started, or its execution broke off.
     Failed(windlass::Error),
-    /// The next process needs a consent that the user has not given. The value is the end of the process before it.
+    /// The next process needs a consent that the user has not given. The value is the end of the previous process.
     NotAgreed(Box<Ended>),
 }
 
@@ -465,7 +466,7 @@ async fn print_new(
     Some(print_events(&events, silent, progress, batches))
 }
 
-/// Prints the ended steps for which no event was recorded, because nothing was called for them.
+/// Prints the steps that have ended without an event, because there was nothing to call for these steps.
 fn print_quiet(plan: &PlanView, quiet: &BTreeSet<StepId>) {
     let steps = plan.steps.iter().filter(|step| quiet.contains(&step.id));
     let key = |step: &&StepView| {

@@ -37,9 +37,9 @@ impl<'a> Said<'a> {
         Self { source, diagnostics: Diagnostics::new() }
     }
 
-    /// Tells whether the limit for diagnostics of this severity is reached. If the limit is reached, the
-    /// method counts one more diagnostic, and the caller must not create it. Callers ask before they create a
-    /// message that takes much time.
+    /// Tells whether the limit for diagnostics of this severity is reached. Callers that need much time for a
+    /// diagnostic call this method first. If the limit is reached, the method counts the diagnostic, and the caller
+    /// does not create it.
     pub(super) fn leaves_out(&mut self, severity: Severity) -> bool {
         self.diagnostics.leaves_out(severity)
     }
