@@ -153,8 +153,8 @@ fn row(name: &str) -> Vec<Part> {
     name.split(SEPARATOR).map(part).collect()
 }
 
-/// Merges names that differ only in the numbers at position `place`. A row contains the segments of one name, such
-/// as `web` and `17`. The merged row has the position of the first of these rows.
+/// Merges rows that differ only in the numbers at position `place`. A row contains the segments of a name, such as
+/// `web` and `17`. A merged row has the position of the first row that it contains.
 fn united(rows: Vec<Vec<Part>>, place: usize) -> Vec<Vec<Part>> {
     let mut out: Vec<Vec<Part>> = Vec::new();
     let mut known: BTreeMap<Vec<Part>, usize> = BTreeMap::new();

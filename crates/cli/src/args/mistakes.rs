@@ -15,8 +15,8 @@ use crate::{codes, exit, failure};
 use super::{Cli, Command};
 use crate::command::spiff::SpiffCommand;
 
-/// Names of commands in other tools. Each entry contains such names, and the command of windlass that does the
-/// same.
+/// Names of commands in other tools. Each entry contains such names, and the command of windlass that a user of
+/// these names probably means.
 const COMMANDS: [(&[&str], &str); 22] = [
     (&["start", "create", "install", "deploy", "launch", "upgrade", "converge"], "up"),
     (&["delete", "destroy", "remove", "rm", "uninstall", "teardown"], "down"),
@@ -191,8 +191,8 @@ fn complete(error: &mut Error, given: impl Iterator<Item = String> + Clone) {
     }
 }
 
-/// Returns the tip for words such as `pause`. The command `down` must not be suggested for them, because it
-/// removes the assembly.
+/// Returns the tip for words such as `pause`. A user who writes such a word must not get the suggestion `down`,
+/// because the command `down` removes the assembly.
 fn pausing(word: &str) -> Option<&'static str> {
     ["stop", "pause", "suspend", "shutdown", "halt"].contains(&word).then_some(
         "windlass set-state NAME Inactive stops the parts of an assembly and keeps them; windlass cancel NAME PROCESS stops a process",
@@ -217,9 +217,10 @@ fn spare_down(error: &mut Error) {
     }
 }
 
-/// Returns the command that an unknown word probably means. This is a command whose name differs from the word only
-/// in letter case, or a command that has this name in another tool (see [`COMMANDS`]). The parser suggests nothing for
-/// a word after `help`. For such a word, the result can also be a command with a similar name.
+/// Returns the command that an unknown word probably means. The name of this command differs from the word only in
+/// letter case, or the word is the name of this command in another tool (see [`COMMANDS`]). For a word after
+/// `help`, the result can also be a command with a similar name, because the parser suggests nothing for such a
+/// word.
 fn command(word: &str, mut given: impl Iterator<Item = String>) -> Option<String> {
     let first = given.next();
     let is_top = first.as_deref() == Some(word) || first.as_deref() == Some("help");

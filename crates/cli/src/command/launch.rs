@@ -120,7 +120,7 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
 }
 
 /// Returns the exit code of a command that launches or removes several applications. `codes` contains the exit code
-/// for each application. The result is the first of these that `codes` contains:
+/// for each application. The result is the first entry of this list that `codes` contains:
 ///
 /// - the exit code of an interruption,
 /// - exit code 1, for a failure,

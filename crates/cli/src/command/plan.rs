@@ -103,7 +103,8 @@ pub(crate) const MOST_LISTED: usize = 100;
 pub(crate) const FEW_LISTED: usize = 20;
 
 /// Prints the changes, destructive changes first, and the counts of all changes. If there are more than
-/// [`MOST_LISTED`] changes, prints only the first [`FEW_LISTED`] of them, or all destructive changes if these are more.
+/// [`MOST_LISTED`] lines of changes, prints only the first [`FEW_LISTED`] lines. But if there are more lines of
+/// destructive changes than [`FEW_LISTED`], prints all lines of destructive changes.
 pub(crate) fn print_first_changes(plan: &PlanView) {
     let lines = lines(&plan.changes);
     let lost = lines.iter().filter(|(effect, _)| effect.is_destructive()).count();

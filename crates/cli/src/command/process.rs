@@ -100,10 +100,10 @@ pub(crate) struct Execution {
 }
 
 impl Execution {
-    /// Executes an intent. The function `own` prepares its execution in this program. If a daemon holds the
-    /// lease on the assembly, the function `theirs` submits a request to the daemon instead. Then the daemon
-    /// executes the process, and its events are printed here. If the plan needs consent, the user is asked on
-    /// a terminal.
+    /// Executes an intent. The function `own` prepares a process that executes the intent in this program. If a
+    /// daemon holds the lease on the assembly, the function `theirs` submits a request to the daemon instead. Then
+    /// the daemon executes the process, and this program prints the events of the process. If the plan needs
+    /// consent, the user is asked on a terminal.
     pub(crate) async fn carry_out<'w>(
         self,
         windlass: &'w Windlass,
