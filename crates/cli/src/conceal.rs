@@ -212,8 +212,8 @@ fn declares_a_secret(mapping: &Mapping) -> bool {
     says("type", "password") || says("sensitive", "true")
 }
 
-/// Returns the ranges that are masked in a text that can't be parsed: of each line, the text after the first
-/// colon, or the whole line if it has no colon.
+/// Returns the ranges to mask in a text that can't be parsed. In each line with a colon, this is the text after the
+/// first colon. A line without a colon is masked completely.
 fn after_colons(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     let lines = text.split_inclusive('\n').map(|line| {

@@ -66,8 +66,8 @@ fn drawn<'a>(group: Group<'a>, first: &'a Label, others: &[&'a Label], seen: &mu
     if first.text.is_empty() { group } else { group.element(Level::NOTE.message(visible(&first.text))) }
 }
 
-/// Creates a snippet: the source lines from the first to the last label, with all labels marked. Returns `None` if the
-/// lines are too long, or if the text of the source must not be shown.
+/// Creates a snippet: the source lines from the first to the last label, with all labels marked. Returns `None` if
+/// these lines are too long together (see [`WINDOW`]), or if the text of the source must not be shown.
 fn snippet<'a>(
     first: &'a Label,
     others: &[&'a Label],

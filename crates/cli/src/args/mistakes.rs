@@ -73,8 +73,8 @@ const OPTIONS: [(&str, &[&str], &str); 10] = [
     ("scale", &["--replicas", "--count", "-n"], "the number is an argument: windlass scale NAME GROUP 6"),
 ];
 
-/// Parses the arguments of the program. On a mistake, prints an error and returns the exit code. If the
-/// arguments request the help or the version, prints it and exits.
+/// Parses the arguments of the program. If the arguments contain a mistake, prints an error and returns the exit
+/// code. If the arguments request the help or the version, prints the requested text and exits.
 pub(crate) fn parse() -> Result<Cli, ExitCode> {
     if let Some(cli) = short(std::env::args_os()) {
         return Ok(cli);

@@ -90,8 +90,9 @@ pub(super) struct Check<'a, 's> {
     pub(super) names: Option<Vec<DescriptorName>>,
     /// The properties of the assembly that depend on a component. The map is computed on first use.
     pub(super) late: Option<Late<'a>>,
-    /// Number of undeclared properties so far. An undeclared property is set by the assembly, but its component's
-    /// descriptor does not declare it. Only the first `SEARCHES` of them are checked for misspelt names.
+    /// Number of undeclared properties so far. A property is undeclared if the assembly gives it to a component,
+    /// but the component's descriptor does not declare it. Only the first `SEARCHES` undeclared properties are
+    /// checked for misspelt names.
     pub(super) searches: usize,
     pub(super) said: &'s mut Said<'a>,
 }
