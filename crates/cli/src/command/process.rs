@@ -167,8 +167,8 @@ impl Execution {
     }
 }
 
-/// Whether the result of a process is printed as JSON when the process ends. The choice matters only with `--format
-/// json`.
+/// Whether the result of a process is printed as JSON when the process ends. The choice matters only with
+/// `--format json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JsonEnd {
     /// The result is printed: the status of the process, the outputs, and how many steps succeeded and failed.
