@@ -41,8 +41,8 @@ pub(crate) fn put_together<T, K: Eq + Hash>(
     together.into_iter().map(|(_, items)| items).collect()
 }
 
-/// Groups items with the same key as [`put_together`] does, unless `whole` is set. If `whole` is set, the user
-/// wants to see the whole list, so the function groups nothing and returns one group for each item.
+/// Groups items as [`put_together`] does. But if `whole` is set, the user wants to see the whole list. Each item is
+/// then a group of its own.
 pub(crate) fn put_together_unless<T, K: Eq + Hash>(
     whole: bool,
     items: impl IntoIterator<Item = T>,
@@ -64,7 +64,8 @@ pub(crate) fn is_numbered(name: &str) -> bool {
     name.split(SEPARATOR).any(is_number)
 }
 
-/// Replaces each mention of a part in a text by its [`pattern`], so that texts about similar parts are equal.
+/// Replaces each name of `part` in a text by the [`pattern`] of this name. So texts about similar parts become
+/// equal.
 pub(crate) fn nameless(text: &str, part: &ElementName) -> String {
     let (full, local) = (part.as_str(), part.local());
     replace_name(&replace_name(text, full, &pattern(full)), local, &pattern(local))
@@ -152,8 +153,8 @@ fn row(name: &str) -> Vec<Part> {
     name.split(SEPARATOR).map(part).collect()
 }
 
-/// Merges rows that differ only in the numbers at position `place`. A merged row has the position of its
-/// first row.
+/// Merges rows that differ only in the numbers at position `place`. A row contains the segments of a name, such as
+/// `web` and `17`. A merged row has the position of the first row that it contains.
 fn united(rows: Vec<Vec<Part>>, place: usize) -> Vec<Vec<Part>> {
     let mut out: Vec<Vec<Part>> = Vec::new();
     let mut known: BTreeMap<Vec<Part>, usize> = BTreeMap::new();

@@ -1,8 +1,8 @@
 //! Masking of secrets in quoted lines of descriptors and manifests.
 //!
-//! Descriptors should not contain values of sensitive properties. Many descriptors contain such values, for
-//! example as defaults or for a test. A message that quotes a line with such a value must not copy the value
-//! into a build log.
+//! Descriptors should not contain values of sensitive properties. But many descriptors do, for example as defaults
+//! or for a test. If a message quotes a line with such a value, the value must not appear in a build log. So this
+//! module masks the value.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -212,8 +212,8 @@ fn declares_a_secret(mapping: &Mapping) -> bool {
     says("type", "password") || says("sensitive", "true")
 }
 
-/// Returns the ranges that are masked in a text that can't be parsed: of each line, the text after the first
-/// colon, or the whole line if it has no colon.
+/// Returns the ranges to mask in a text that can't be parsed. In each line with a colon, this is the text after the
+/// first colon. A line without a colon is masked completely.
 fn after_colons(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     let lines = text.split_inclusive('\n').map(|line| {

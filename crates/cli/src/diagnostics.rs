@@ -66,8 +66,8 @@ fn drawn<'a>(group: Group<'a>, first: &'a Label, others: &[&'a Label], seen: &mu
     if first.text.is_empty() { group } else { group.element(Level::NOTE.message(visible(&first.text))) }
 }
 
-/// Creates a snippet: the source lines from the first to the last label, with all labels marked. Returns `None` if the
-/// lines are too long, or if the text of the source must not be shown.
+/// Creates a snippet: the source lines from the first to the last label, with all labels marked. Returns `None` if
+/// these lines are too long together (see [`WINDOW`]), or if the text of the source must not be shown.
 fn snippet<'a>(
     first: &'a Label,
     others: &[&'a Label],
@@ -107,8 +107,9 @@ fn snippet<'a>(
     Some(snippet)
 }
 
-/// Returns the byte position at which the text to draw for a place ends. This is the position after the line break of
-/// the place's last line. If the place has [`WINDOW`] bytes or more, it is the position after its first line instead.
+/// Returns the byte position at which the text to draw for the place of `label` ends. If the place has less than
+/// [`WINDOW`] bytes, the text ends after the last line of the place. For a longer place, the text ends after the
+/// first line of the place.
 fn end_of(source: &Source, label: &Label) -> usize {
     let span = label.place.span();
     let last = if span.len() < WINDOW { label.place.end().line } else { label.place.start().line };

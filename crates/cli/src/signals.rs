@@ -80,8 +80,8 @@ impl Signals {
         })
     }
 
-    /// Waits for a second request to stop. A wrapper such as `timeout` signals both the process and its
-    /// group, so signals immediately after the first one count as part of the first request.
+    /// Waits for a second request to stop. Signals immediately after the first signal count as part of the first
+    /// request. A wrapper such as `timeout` sends such signals: one to the process, and one to the process group.
     async fn second(&mut self) {
         const ECHO: Duration = Duration::from_millis(100);
         let first = tokio::time::Instant::now();

@@ -69,8 +69,9 @@ fn names_itself(root: &Mapping) -> bool {
     name.contains("::") || ["assembly:", "resource:"].iter().any(|kind| name.starts_with(kind))
 }
 
-/// Tells whether `key` is a key by which a descriptor can be recognised, such as `composition` at the top level. The
-/// result is `false` for the keys in [`COMMON`], which many other documents also have. A misspelt key also counts.
+/// Tells whether `key` is a key by which a descriptor can be recognised, such as `composition` at the top level.
+/// The result is also `true` for a misspelling of such a key. The result is `false` for the keys in [`COMMON`],
+/// which many other documents also have.
 fn is_own(key: &str) -> bool {
     let own = || {
         let known = keys::ASSEMBLY.names.iter().chain(keys::RESOURCE.names);

@@ -16,7 +16,8 @@ const QUOTES: [char; 10] = ['“', '”', '„', '‟', '‘', '’', '‚', '�
 
 const HELP: &str = "typographic quotes are part of the text; write `\"`, or none";
 
-/// Number of texts in typographic quotes after which [`warn`] stops its search. [`Diagnostics`] keeps no more warnings.
+/// Number of texts in typographic quotes after which [`warn`] stops its search, because [`Diagnostics`] keeps no
+/// more warnings.
 const MOST: usize = Diagnostics::MOST;
 
 /// Warns of every text that stands between typographic quotes and has no YAML quotes. The warning contains a help

@@ -124,8 +124,8 @@ fn other_kind(root: &Mapping) -> Option<(Span, &'static str)> {
     name.is_none().then(|| (template.key.span(), other[0]))
 }
 
-/// Reads the name of the descriptor. If the text contains no name, the function returns the name that the project
-/// supplies, and warns of it.
+/// Reads the name of the descriptor. If the text contains no name, but the project supplies a name, the function
+/// returns this name, and warns of the missing name.
 fn name(reader: &mut Reader<'_>, root: &Node, mapping: &Mapping) -> Option<Spanned<DescriptorName>> {
     let given = reader.around.name.clone();
     let first = mapping.entries().first().map_or(root.span(), |entry| entry.key.span());

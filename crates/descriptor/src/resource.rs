@@ -47,8 +47,8 @@ pub struct ResourceDescriptor {
     pub operations: IndexMap<OperationName, ActionDecl>,
     /// Commands that a user may call with `windlass call`; an extension of the language.
     pub commands: IndexMap<CommandName, ActionDecl>,
-    /// Effect on existing parts if the package changes and its version stays the same; an extension of the
-    /// language.
+    /// The key `on-package-change`: whether existing parts are kept, reconfigured or replaced if the package
+    /// changes and its version stays the same. The key is an extension of the language.
     pub on_package_change: Option<Spanned<OnPackageChange>>,
     /// Drivers of all transitions, operations and commands that declare no drivers themselves.
     pub default_drivers: Vec<DriverDecl>,

@@ -204,8 +204,8 @@ impl<'a> Scope<'a> {
 
 /// The reason why a `${…}` is invalid.
 enum Wrong<'r> {
-    /// Any other reason. The variant contains the complete error, for example about a `${source.…}` outside of a
-    /// relationship.
+    /// A reason for which there is no separate variant, such as a `${source.…}` outside of a relationship. The
+    /// variant contains the complete error.
     Said(Box<Diagnostic>),
     /// The `${…}` reads a field that no instance has.
     Field(&'r str),

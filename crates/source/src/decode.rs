@@ -17,8 +17,8 @@ impl Source {
         Self::from_bytes_with_limit(name, bytes, MAX_SIZE)
     }
 
-    /// Creates a source as [`from_bytes`](Self::from_bytes) does, with another limit of its size. This function accepts
-    /// a source of more than `limit` bytes, but [`load`](crate::load()) reports an error for such a source.
+    /// Creates a source as [`from_bytes`](Self::from_bytes) does, with the maximum size `limit` in bytes. This
+    /// function accepts more bytes, but [`load`](crate::load()) then reports an error for the source.
     ///
     /// # Errors
     /// The errors of [`from_bytes`](Self::from_bytes).

@@ -83,8 +83,9 @@ impl Diagnostics {
         self.list.insert(self.end(), diagnostic);
     }
 
-    /// Removes the fixes of the earlier diagnostics with the code and the place of `diagnostic`. Returns whether there was
-    /// such a fix. The loader has applied the fix to a copy of the text, and found the same error again.
+    /// Removes the fixes from the earlier diagnostics that have the same code and the same place as `diagnostic`.
+    /// Returns whether there was such a fix. A removed fix is wrong: the loader has applied it to its copy of the
+    /// text, and has found the same error again.
     pub(crate) fn retract_fixes(&mut self, diagnostic: &Diagnostic) -> bool {
         let mut is_retracted = false;
         for known in self.list.iter_mut().filter(|known| known.code == diagnostic.code) {

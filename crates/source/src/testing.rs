@@ -43,7 +43,7 @@ pub fn page_problems(
     problems
 }
 
-/// Returns the codes for whose [examples](example) `check` offers a fix. The codes keep their order.
+/// Returns those of `codes` for which `check` offers a fix of the [example]. The returned codes keep their order.
 ///
 /// `check` receives a code and the text of its example, and returns the diagnostics of this text. The function applies
 /// the offered fixes to the example, and then checks the example again. A test compares the returned codes with the

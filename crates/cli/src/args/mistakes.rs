@@ -15,7 +15,8 @@ use crate::{codes, exit, failure};
 use super::{Cli, Command};
 use crate::command::spiff::SpiffCommand;
 
-/// In each entry, the names that other tools use for a command, and the name that windlass uses.
+/// Names of commands in other tools. Each entry contains such names, and the command of windlass that a user of
+/// these names probably means.
 const COMMANDS: [(&[&str], &str); 22] = [
     (&["start", "create", "install", "deploy", "launch", "upgrade", "converge"], "up"),
     (&["delete", "destroy", "remove", "rm", "uninstall", "teardown"], "down"),
@@ -41,7 +42,8 @@ const COMMANDS: [(&[&str], &str); 22] = [
     (&["completion"], "completions"),
 ];
 
-/// In each entry, words that a user may write for the value of an argument, and the value that windlass accepts.
+/// Wrong values of arguments. Each entry contains words that a user may write, and the value that windlass accepts
+/// in place of these words.
 const VALUES: [(&[&str], &str); 6] = [
     (&["up", "more", "grow"], "out"),
     (&["down", "less", "fewer", "shrink"], "in"),
@@ -51,8 +53,9 @@ const VALUES: [(&[&str], &str); 6] = [
     (&["components", "relationships", "deps"], "topology"),
 ];
 
-/// In each entry, a command of windlass, options that other tools have, and the tip for a user who writes one of these
-/// options with the command. An empty command means every command. On the command line, `=VALUE` may follow an option.
+/// Options of other tools. Each entry contains a command of windlass, the options, and a tip. The user gets the tip
+/// after writing one of the options with this command. An empty command means every command. On the command line,
+/// `=VALUE` may follow an option.
 const OPTIONS: [(&str, &[&str], &str); 10] = [
     ("", &["-var", "--var", "--set"], "windlass up -p KEY=VALUE sets a property"),
     ("", &["-var-file", "--var-file", "--values"], "windlass up --params FILE reads properties from a file"),
@@ -70,8 +73,8 @@ const OPTIONS: [(&str, &[&str], &str); 10] = [
     ("scale", &["--replicas", "--count", "-n"], "the number is an argument: windlass scale NAME GROUP 6"),
 ];
 
-/// Parses the arguments of the program. On a mistake, prints an error and returns the exit code. If the
-/// arguments request the help or the version, prints it and exits.
+/// Parses the arguments of the program. If the arguments contain a mistake, prints an error and returns the exit
+/// code. If the arguments request the help or the version, prints the requested text and exits.
 pub(crate) fn parse() -> Result<Cli, ExitCode> {
     if let Some(cli) = short(std::env::args_os()) {
         return Ok(cli);
@@ -96,9 +99,9 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
     })
 }
 
-/// Parses the arguments of a command of `windlass spiff` without building the parsers of all other commands,
-/// which would take longer than processing a small template. Returns `None` for errors, help and global options,
-/// which the full parser handles.
+/// Parses the arguments of a command of `windlass spiff`. The function does not build the parsers of all other
+/// commands, because this would take longer than processing a small template. Returns `None` for errors, help and
+/// global options. The caller then uses the full parser.
 fn short(mut arguments: impl Iterator<Item = OsString>) -> Option<Cli> {
     let _program = arguments.next()?;
     let _spiff = arguments.next().filter(|word| word == "spiff")?;
@@ -188,8 +191,8 @@ fn complete(error: &mut Error, given: impl Iterator<Item = String> + Clone) {
     }
 }
 
-/// Returns the tip for words such as `pause`. The command `down` must not be suggested for them, because it
-/// removes the assembly.
+/// Returns the tip for words such as `pause`. A user who writes such a word must not get the suggestion `down`,
+/// because the command `down` removes the assembly.
 fn pausing(word: &str) -> Option<&'static str> {
     ["stop", "pause", "suspend", "shutdown", "halt"].contains(&word).then_some(
         "windlass set-state NAME Inactive stops the parts of an assembly and keeps them; windlass cancel NAME PROCESS stops a process",
@@ -203,7 +206,8 @@ fn of_state(word: &str, mut given: impl Iterator<Item = String>) -> Option<&'sta
     removes.then_some("windlass forget NAME PART removes records and calls nothing")
 }
 
-/// Removes `down` from the suggestions of the parser, because the user did not ask to remove the assembly.
+/// Removes the command `down` from the suggestions of the parser. The caller has found that the user probably did
+/// not mean `down`, which removes the assembly.
 fn spare_down(error: &mut Error) {
     if let Some(ContextValue::Strings(names)) = error.remove(ContextKind::SuggestedSubcommand) {
         let names: Vec<String> = names.into_iter().filter(|name| name != "down").collect();
@@ -213,9 +217,10 @@ fn spare_down(error: &mut Error) {
     }
 }
 
-/// Returns the command that an unknown word probably means. This is a command whose name differs from the word only
-/// in letter case, or a command that has this name in another tool (see [`COMMANDS`]). The parser suggests nothing for
-/// a word after `help`. For such a word, the result can also be a command with a similar name.
+/// Returns the command that an unknown word probably means. The name of this command differs from the word only in
+/// letter case, or the word is the name of this command in another tool (see [`COMMANDS`]). For a word after
+/// `help`, the result can also be a command with a similar name, because the parser suggests nothing for such a
+/// word.
 fn command(word: &str, mut given: impl Iterator<Item = String>) -> Option<String> {
     let first = given.next();
     let is_top = first.as_deref() == Some(word) || first.as_deref() == Some("help");
@@ -274,7 +279,8 @@ fn value(word: &str, valid: &[String]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Returns the error message for a command line, without its last line, which refers to `--help`.
+    /// Returns the error message for a command line. The reference to `--help` at the end of the message is left
+    /// out.
     fn said(line: &str) -> String {
         let words = || line.split(' ').map(str::to_owned);
         let mut error = Cli::try_parse_from(["windlass".to_owned()].into_iter().chain(words())).unwrap_err();

@@ -216,8 +216,8 @@ async fn retry(args: RetryArgs) -> ExitCode {
     Change::new(name, command, how, Consent::Any).run(request).await
 }
 
-/// Warns that the values of some `outputs` of a part will stay unknown, because `--published` does not give
-/// these values.
+/// Warns that the values of `outputs` may stay unknown, because `--published` does not give these values. `outputs`
+/// lists outputs of the part `part`.
 fn tell_unknown(part: &str, outputs: &[PropertyName]) {
     let names: Vec<&str> = outputs.iter().map(PropertyName::as_str).collect();
     tell!(

@@ -119,9 +119,16 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
     combined(&codes, dry.dry_run)
 }
 
-/// Returns the exit code of a command that launches or removes several applications: the first code that is not 0. An
-/// interruption and a failure take precedence. Exit code 2 states that nothing has changed, so it becomes 1 if another
-/// application has changed.
+/// Returns the exit code of a command that launches or removes several applications. `codes` contains the exit code
+/// for each application. The result is the first entry of this list that `codes` contains:
+///
+/// - the exit code of an interruption,
+/// - exit code 1, for a failure,
+/// - any other code that is not 0,
+/// - exit code 0.
+///
+/// Exit code 2 states that nothing has changed. If the result would be 2, but another application has changed, the
+/// result is 1.
 fn combined(codes: &[ExitCode], is_dry: bool) -> ExitCode {
     let first = [exit::interrupted(), exit::FAILED].into_iter().find(|code| codes.contains(code));
     let other = codes.iter().copied().find(|code| *code != exit::DONE);

@@ -222,15 +222,16 @@ fn print_json(view: &impl Serialize) -> ExitCode {
     }
 }
 
-/// The time after which a job is killed, if windlass has asked the job to end and the job still runs. windlass
-/// asks the job to end after the time of `--grace`, or after a second interrupt.
+/// The time that windlass waits after it has asked a job to end. Then windlass kills the job. windlass asks jobs to
+/// end when the time of `--grace` is over, or after a second interrupt.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// The address of the state: the value of `--state`, or else of the variable `WINDLASS_STATE`. It is set
-/// once, before a command runs.
+/// The address of the database in which windlass keeps the state: the value of `--state`, or else of the
+/// environment variable `WINDLASS_STATE`. The value is set once, before a command runs.
 static STATE: OnceLock<Option<String>> = OnceLock::new();
 
-/// Returns the overlay through which a command reads files, with the limit of `--max-size`.
+/// Returns the [`Overlay`] through which a command reads files. This overlay is empty, so all texts come from the
+/// disk. The maximum size of a file is the value of `--max-size`.
 fn disk() -> Overlay {
     Overlay::default().with_limit(max_size())
 }
@@ -247,9 +248,11 @@ fn environment_all() -> impl Iterator<Item = (String, String)> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// Opens the project of a file, or of the working folder if no file is given. While this program holds the
-/// lease on an assembly, other programs show `command`. So `command` must not contain parameters, because
-/// their values may be secrets.
+/// Opens the project of `start`, which is a file or a folder. If `start` is `None`, opens the project of the
+/// working folder.
+///
+/// `command` is the command line of this program. Other programs show this text while this program holds the lease
+/// on an assembly. `command` must not contain the values of parameters, because these values may be secrets.
 fn open(start: Option<&Path>, run: Option<&RunArgs>, command: &str) -> Result<Windlass, Error> {
     open_against(start, run, command, false)
 }

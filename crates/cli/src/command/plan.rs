@@ -70,8 +70,11 @@ pub(crate) async fn save(
     Ok((view, warnings))
 }
 
-/// Prints a plan. If `detailed` is set, the exit code is 3 if the plan would change something. Otherwise, the exit code is
-/// 1 if the health of a part is unknown: the part may have changed.
+/// Prints a plan, and returns the exit code. If `detailed` is set, the exit code depends on the plan:
+///
+/// - The exit code is 3 if the plan would change something.
+/// - If the plan would change nothing, but the health of a part is unknown, the exit code is 1. The part may have
+///   changed.
 pub(crate) fn show(plan: &PlanView, format: Format, detailed: bool) -> ExitCode {
     show_steps(plan, format, detailed, false)
 }
@@ -100,7 +103,8 @@ pub(crate) const MOST_LISTED: usize = 100;
 pub(crate) const FEW_LISTED: usize = 20;
 
 /// Prints the changes, destructive changes first, and the counts of all changes. If there are more than
-/// [`MOST_LISTED`] changes, prints only the first [`FEW_LISTED`] of them, or all destructive changes if these are more.
+/// [`MOST_LISTED`] lines of changes, prints only the first [`FEW_LISTED`] lines. But if there are more lines of
+/// destructive changes than [`FEW_LISTED`], prints all lines of destructive changes.
 pub(crate) fn print_first_changes(plan: &PlanView) {
     let lines = lines(&plan.changes);
     let lost = lines.iter().filter(|(effect, _)| effect.is_destructive()).count();
@@ -122,8 +126,8 @@ fn print_protection(plan: &PlanView) {
     }
 }
 
-/// Prints the changes that remove or replace parts, the parts that no longer exist, and the counts of all
-/// changes.
+/// Prints the destructive changes, such as the removal of a part, and the counts of all changes. Also prints the
+/// parts that are created again because they no longer exist.
 pub(crate) fn print_destructive(changes: &Diff) {
     let is_shown = |change: &&ElementChange| {
         change.effect().is_destructive() || change.kind == ElementChangeKind::Recreated
@@ -172,7 +176,7 @@ fn print_counts(counts: Counts) {
     }
 }
 
-/// Prints the changes that the plan skips because it is limited to some parts.
+/// Prints the changes that are not in the plan, because `--target` or `--except` limits the plan to some parts.
 pub(crate) fn print_undone(undone: &Diff) {
     if undone.is_empty() {
         return;
@@ -223,7 +227,7 @@ fn lines(changes: &Diff) -> Vec<(Effect, String)> {
     lines
 }
 
-/// Warns about the parts whose condition is unknown, with one line for all that have the same reason.
+/// Warns about the parts whose condition is unknown. All parts with the same reason share a line.
 pub(crate) fn warn_unknown(plan: &PlanView) {
     let mut reasons: Vec<(String, Vec<&ElementName>)> = Vec::new();
     for part in plan.drift.iter().flatten().filter(|part| part.well.is_none()) {
@@ -238,7 +242,7 @@ pub(crate) fn warn_unknown(plan: &PlanView) {
     }
 }
 
-/// Prints the parts that health checks found gone or broken.
+/// Prints the parts that are gone or broken according to their health checks.
 pub(crate) fn print_found(plan: &PlanView, whole: bool) {
     let found = plan.drift.iter().flatten().filter(|part| part.well == Some(false));
     let seen = |part: &DriftView| alike::nameless(&part.seen, &part.element);

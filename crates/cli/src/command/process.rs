@@ -60,8 +60,9 @@ struct FailedStepView {
     failure: Failure,
 }
 
-/// Returns the failures of a process, and of the process that it has rolled back. Returns no failures if the log can't
-/// be read, since the result of the process is more important.
+/// Returns the failures of a process, and of the process that it has rolled back. If the log can't be read, returns
+/// no failures. No error is reported in this case, because the user needs the result of the process more than the
+/// failures.
 async fn failures(windlass: &Windlass, ended: &Ended) -> Vec<FailedStepView> {
     if code(ended) == exit::DONE {
         return Vec::new();
@@ -99,10 +100,10 @@ pub(crate) struct Execution {
 }
 
 impl Execution {
-    /// Executes an intent. The function `own` prepares its execution in this program. If a daemon holds the
-    /// lease on the assembly, the function `theirs` submits a request to the daemon instead. Then the daemon
-    /// executes the process, and its events are printed here. If the plan needs consent, the user is asked on
-    /// a terminal.
+    /// Executes an intent. The function `own` prepares a process that executes the intent in this program. If a
+    /// daemon holds the lease on the assembly, the function `theirs` submits a request to the daemon instead. Then
+    /// the daemon executes the process, and this program prints the events of the process. If the plan needs
+    /// consent, the user is asked on a terminal.
     pub(crate) async fn carry_out<'w>(
         self,
         windlass: &'w Windlass,
@@ -166,7 +167,8 @@ impl Execution {
     }
 }
 
-/// Whether the result of a process is printed as JSON at its end. The choice matters only with `--format json`.
+/// Whether the result of a process is printed as JSON when the process ends. The choice matters only with
+/// `--format json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JsonEnd {
     /// The result is printed: the status of the process, the outputs, and how many steps succeeded and failed.
@@ -217,7 +219,7 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
 enum Halt {
     /// A process could not be started, or its execution broke off.
     Failed(windlass::Error),
-    /// The next process needs a consent that the user has not given. The value is the end of the process before it.
+    /// The next process needs a consent that the user has not given. The value is the end of the previous process.
     NotAgreed(Box<Ended>),
 }
 
@@ -465,7 +467,7 @@ async fn print_new(
     Some(print_events(&events, silent, progress, batches))
 }
 
-/// Prints the ended steps for which no event was recorded, because nothing was called for them.
+/// Prints the steps that have ended without an event, because there was nothing to call for these steps.
 fn print_quiet(plan: &PlanView, quiet: &BTreeSet<StepId>) {
     let steps = plan.steps.iter().filter(|step| quiet.contains(&step.id));
     let key = |step: &&StepView| {

@@ -68,10 +68,11 @@ impl<'p> Batches<'p> {
     }
 }
 
-/// Prints the results of a rolling change. Each group has one line for the changed nodes, one line for the failed
-/// nodes, and one line for the unchanged nodes. The line of the changed nodes also shows, in brackets, the name of the
-/// new descriptor, `new values` or `new package`. The line of the unchanged nodes shows the name of the old descriptor,
-/// `old values` or `old package`.
+/// Prints the results of a rolling change. For each group, the changed nodes, the failed nodes and the unchanged
+/// nodes each have a line. Two of these lines can end with a text in brackets:
+///
+/// - The line of the changed nodes ends with the name of the new descriptor, `new values` or `new package`.
+/// - The line of the unchanged nodes ends with the name of the old descriptor, `old values` or `old package`.
 pub(super) fn print_results(results: &[RollingView], plan: &PlanView) {
     for RollingView { changed, failed, unchanged, .. } in results {
         let lists = [

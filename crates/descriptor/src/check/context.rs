@@ -37,9 +37,9 @@ impl<'a> Said<'a> {
         Self { source, diagnostics: Diagnostics::new() }
     }
 
-    /// Tells whether the limit for diagnostics of this severity is reached. If the limit is reached, the
-    /// method counts one more diagnostic, and the caller must not create it. Callers ask before they create a
-    /// message that takes much time.
+    /// Tells whether the limit for diagnostics of this severity is reached. Callers that need much time for a
+    /// diagnostic call this method first. If the limit is reached, the method counts the diagnostic, and the caller
+    /// does not create it.
     pub(super) fn leaves_out(&mut self, severity: Severity) -> bool {
         self.diagnostics.leaves_out(severity)
     }
@@ -90,8 +90,9 @@ pub(super) struct Check<'a, 's> {
     pub(super) names: Option<Vec<DescriptorName>>,
     /// The properties of the assembly that depend on a component. The map is computed on first use.
     pub(super) late: Option<Late<'a>>,
-    /// Number of undeclared properties so far. An undeclared property is set by the assembly, but its component's
-    /// descriptor does not declare it. Only the first `SEARCHES` of them are checked for misspelt names.
+    /// Number of undeclared properties so far. A property is undeclared if the assembly gives it to a component,
+    /// but the component's descriptor does not declare it. Only the first `SEARCHES` undeclared properties are
+    /// checked for misspelt names.
     pub(super) searches: usize,
     pub(super) said: &'s mut Said<'a>,
 }

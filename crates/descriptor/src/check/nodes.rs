@@ -50,9 +50,9 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Checks a value that must be known before windlass creates anything. So the value must not depend on a
-    /// component. The value is a number in `quantity` or `cluster`, or the `${property}` in `each`. `what`
-    /// names the value in messages.
+    /// Checks a number in `quantity` or `cluster`, or the `${property}` in `each`. Reports a value that depends on
+    /// a component, because windlass must know the value before it creates anything. `what` names the value in
+    /// messages.
     fn number(&mut self, value: &'a Value, what: &str) {
         if let Some(text) = value.literal() {
             if text.trim().parse::<u32>().is_err() {

@@ -20,8 +20,8 @@ use crate::codes;
 use crate::document::EachDecl;
 use crate::template::{Value, ValueKind};
 
-/// A list entry for a host of an Ansible inventory has a field with this name. The field contains the name of
-/// the host up to the first dot.
+/// Name of a field that each list entry from an Ansible inventory has. The field contains the name of the host up
+/// to the first dot.
 const SHORT_NAME: &str = "inventory_hostname_short";
 
 /// The entries of a list that a cluster's key `each` contains or names, with their places in the source files.
@@ -64,8 +64,8 @@ impl List {
         self.known_place(at).unwrap_or_else(|| self.place.clone())
     }
 
-    /// Returns the place of the entry with this index; none if the place can't be found. If `places` lacks
-    /// it, the text that contains the list is searched.
+    /// Returns the place of the entry with this index; none if the place can't be found. If `places` does not
+    /// contain the place, the method searches the text that contains the list.
     fn known_place(&self, at: usize) -> Option<Place> {
         self.places.get(at).or_else(|| self.found.get_or_init(|| places_in(&self.place)).get(at)).cloned()
     }
@@ -231,7 +231,8 @@ impl Composer<'_> {
         }
     }
 
-    /// Tells whether the property is a property of the outermost assembly, and the user gives it a value.
+    /// Tells whether the user gives a value to the property. A user can give values only to properties of the
+    /// outermost assembly.
     fn is_given(&self, element: &ElementName, property: &PropertyName) -> bool {
         *element == ElementName::from(self.request.name)
             && self.request.parameters.contains_key(property.as_str())
@@ -252,9 +253,9 @@ impl Composer<'_> {
         whole::place(&self.sources, found.origin.as_ref()?)
     }
 
-    /// Follows `${…}`: as long as a value consists of a single `${…}` that reads a property, the value of
-    /// that property replaces it. Returns the final value, and the property that contains it. If a property
-    /// without a value is reached, returns that property as the error.
+    /// Follows a chain of properties. If `value` is a single `${…}` that reads a property, the method continues
+    /// with the value of this property, and so on. Returns the value at the end of the chain, and the last property
+    /// of the chain. If a property of the chain has no value, returns this property as the error.
     #[expect(clippy::type_complexity, reason = "a value with its property, or that property alone")]
     pub(super) fn followed(
         &self,

@@ -46,7 +46,8 @@ impl Nodes {
     }
 }
 
-/// Returns the first key in alphabetical order. It does not depend on the order of the list.
+/// Returns the key that comes first in alphabetical order, wherever its entry is in the list. Returns `None` if the
+/// list is empty.
 pub(super) fn lowest(entries: &[Entry]) -> Option<&NodeKey> {
     entries.iter().map(|entry| &entry.key).min()
 }

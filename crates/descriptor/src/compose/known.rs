@@ -148,8 +148,8 @@ impl ValueGraph for Texts<'_> {
         self.found.insert(*key, Some(text));
     }
 
-    /// Does nothing, because `join` handles the cycle. The property that closes the cycle has no result yet,
-    /// so each value that reads it is unknown.
+    /// Does nothing, because `join` handles the cycle. If a property reads itself through other properties, the
+    /// property has no result yet when its value is needed. `join` then returns an unknown value.
     fn cycle<'k>(&mut self, _: impl Iterator<Item = &'k Key> + Clone, _: &'k Key) -> Result<(), Infallible> {
         Ok(())
     }

@@ -196,9 +196,12 @@ impl Canonical<'_> {
     }
 }
 
-/// Returns the key of an entry in its correct spelling, if `KEY_SPELLINGS` lists the key as misspelt. The key is
-/// returned unchanged if `order` lacks the correct key, or if `mapping` also contains the correct key. The key is
-/// also returned unchanged if an earlier entry of `mapping` has a misspelling of the same key.
+/// Returns the key of an entry of `mapping`. If `KEY_SPELLINGS` lists the key as misspelt, returns the correct key
+/// instead. But a misspelt key is returned unchanged in these cases:
+///
+/// - `order` does not contain the correct key.
+/// - `mapping` also contains the correct key.
+/// - An earlier entry of `mapping` has a misspelling of the same key.
 fn spelled<'m>(mapping: &Mapping, entry: &'m Entry, order: &[&str]) -> &'m str {
     let key = entry.key.text();
     let right = meant(key);

@@ -129,8 +129,8 @@ struct Out {
     style: EmitStyle,
 }
 
-/// Maximum length of a written key in bytes. A longer key is written as `? key`, which YAML requires above
-/// 1024 characters.
+/// Maximum length in bytes of a key that is written as `key: value`. A longer key has a line of its own, which
+/// begins with `? `. YAML requires this notation for keys of more than 1024 characters.
 const LONGEST_SIMPLE_KEY: usize = 1000;
 
 impl Out {

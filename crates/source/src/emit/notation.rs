@@ -106,8 +106,9 @@ pub(super) fn needs_escape(c: char) -> bool {
         || is_invisible(c)
 }
 
-/// Writes the escape `\uXXXX`, or `\UXXXXXXXX` for a character above U+FFFF. YAML 1.1 readers would not
-/// combine a surrogate pair of two short escapes.
+/// Writes a character as the escape `\uXXXX`, or as `\UXXXXXXXX` if the character is above U+FFFF. Such a character
+/// could also be written as two escapes `\uXXXX` (a surrogate pair), but readers of YAML 1.1 would not combine
+/// them.
 fn escape(out: &mut String, c: char) {
     let code = u32::from(c);
     // Writing to a string can't fail.

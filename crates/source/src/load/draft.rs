@@ -10,8 +10,8 @@ pub(super) struct Draft<'s> {
     text: Cow<'s, str>,
     /// The edits in order, without overlaps. Their offsets are those of the original text.
     edits: Vec<Edit>,
-    /// For each edit, two offsets: of the end of its replacement in `text`, and of the end of the replaced text
-    /// in `original`.
+    /// For each edit, two offsets: the end of the replacement in `text`, and the end of the replaced text in
+    /// `original`.
     behind: Vec<(usize, usize)>,
 }
 

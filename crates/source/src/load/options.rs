@@ -71,9 +71,12 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the limits for a source. The result is `self`, unless the byte limit of the source is higher than both
-    /// [`MAX_SIZE`] and the byte limit in `self`. In this case, the byte limit of the source applies, and the limit of
-    /// nodes is multiplied by `source.limit() / MAX_SIZE + 1`.
+    /// Returns the limits for a source:
+    ///
+    /// - If the byte limit of the source is higher than [`MAX_SIZE`], and also higher than the byte limit in
+    ///   `self`, the byte limit of the source applies. In addition, the limit of nodes is multiplied by a factor:
+    ///   the quotient of the byte limit and [`MAX_SIZE`], rounded down, plus 1.
+    /// - Otherwise, the result is `self`.
     pub(super) fn of(self, source: &Source) -> Self {
         let times = source.limit() / MAX_SIZE;
         if source.limit() <= self.bytes.max(MAX_SIZE) {

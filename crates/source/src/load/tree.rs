@@ -284,9 +284,10 @@ impl<'o> Tree<'o> {
 }
 
 impl Frame {
-    /// Returns the number of nesting levels that a merge key removes. `<<: {a: 1}` puts the entry `a` into this
-    /// mapping, which removes one level of `value`. `<<: [{a: 1}, {b: 2}]` removes two levels. If `value` belongs to
-    /// another key, the number is 0.
+    /// Returns the number of nesting levels of `value` that disappear because `value` belongs to a merge key `<<`.
+    /// For example, `<<: {a: 1}` puts the entry `a` into this mapping. So the level of the braces disappears, and
+    /// the number is 1. For `<<: [{a: 1}, {b: 2}]`, the number is 2. If `value` belongs to any other key, the
+    /// number is 0.
     fn merged_levels(&self, value: &Node, options: &LoadOptions) -> usize {
         let merge = match &self.body {
             Body::Mapping { key: Some(PendingKey::Text(key)), .. } => entries::is_merge(key, options),

@@ -9,7 +9,7 @@ use windlass::view::plan::{StepView, WaitView};
 use crate::alike;
 use crate::output::{DIM, say, styled};
 
-/// Whether the listing shows for each step which other steps it waits for, and why.
+/// Whether the listing shows the waits of each step: the earlier steps for which the step waits, and the reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waits {
     /// The listing shows the waits. Steps that wait for different steps are not grouped.

@@ -53,8 +53,8 @@ impl<'v> Alike<'v> {
         format!("{state}{notes}")
     }
 
-    /// Returns the state, or the transition that runs now. A running operation or command does not change the
-    /// state.
+    /// Returns the text for the state of the group. If a transition runs, the text names the transition in place of
+    /// the state. If an operation or a command runs, the text contains the state and the running action.
     fn state(&self) -> String {
         let first = self.first;
         let state = match absent_of(first) {

@@ -98,14 +98,14 @@ fn active(nodes: &[&ElementView]) -> Option<String> {
     (is_large(node) && active < all).then(|| format!("{active} of {all} Active"))
 }
 
-/// If a text needs more ranges than this number, [`name_of`] may return "the others" instead of the ranges.
+/// Number of ranges above which [`name_of`] may return "the others" in place of the ranges.
 const RANGES: usize = 8;
 
 /// Returns a text that names some nodes of a cluster by the ranges of their numbers, such as `1–6, 8`. `numbers`
 /// contains the numbers of these nodes, and `all` is the number of all nodes of the cluster.
 ///
-/// If a large part of a cluster needs many ranges, the text is "the others". This is the case for more than [`RANGES`]
-/// ranges that contain more than half of all nodes.
+/// The text is "the others" if two conditions hold: there are more than [`RANGES`] ranges, and `numbers` contains
+/// more than half of all nodes.
 fn name_of(numbers: &BTreeSet<u64>, all: usize) -> String {
     let ranges = alike::ranges(numbers);
     if ranges.len() > RANGES && numbers.len() * 2 > all { "the others".to_owned() } else { ranges.join(", ") }

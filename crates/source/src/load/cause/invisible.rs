@@ -8,10 +8,12 @@ use crate::invisible::{is_false_blank, is_invisible, name};
 use crate::load::draft::Draft;
 use crate::{Diagnostic, Diagnostics, Edit, Fix, Severity, Source, Span, codes};
 
-/// Reports invisible characters outside of the ranges `quoted`. Invisible characters that are errors are also
-/// removed or replaced in the draft. If a character occurs several times with the same severity, one
-/// diagnostic reports all these occurrences. The draft must not contain repairs when the function is called,
-/// because the offsets are those of the original text.
+/// Reports the invisible characters of a text, except those in the ranges `quoted`. If a character occurs several
+/// times with the same severity, one diagnostic reports all these occurrences.
+///
+/// `draft` is the copy of the text that the loader repairs. The function removes or replaces in `draft` the
+/// characters that are errors. Before the call, `draft` must not contain repairs, because the function uses offsets
+/// of the original text.
 pub(crate) fn invisible(source: &Arc<Source>, draft: &mut Draft<'_>, quoted: &[Range<usize>]) -> Diagnostics {
     let found = find(source.text(), quoted);
     let hindering = found.iter().filter(|((severity, _), _)| *severity == Severity::Error);

@@ -16,7 +16,7 @@ pub(crate) struct Cause {
     pub(crate) repair: Option<Vec<Edit>>,
 }
 
-/// The position `at` where the parser stopped in `text`. The parser has read `text`, which is the original text
+/// The position of a syntax error: the parser has stopped at the offset `at` of `text`. `text` is the original text
 /// with all earlier repairs (the [`Draft`]). All offsets and ranges are byte offsets in `text`.
 pub(super) struct Site<'a> {
     pub(super) source: &'a Arc<Source>,
@@ -65,7 +65,8 @@ impl<'a> Site<'a> {
     }
 }
 
-/// Returns an edit that removes the complete lines that the edit `touched` would change in part.
+/// Returns an edit that removes all lines that the edit `touched` would change. Each of these lines is removed
+/// completely.
 pub(crate) fn without_line(text: &str, touched: &Edit) -> Edit {
     let range = touched.span.range();
     edit(Line::around(text, range.start).start..Line::around(text, range.end).end(), "")
