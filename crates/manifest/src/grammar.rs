@@ -252,7 +252,8 @@ impl<'t> Parser<'t> {
         Ok(Signature { arguments, progress: Some(results), results: self.record(0, ")")? })
     }
 
-    /// Parses the fields of a record up to `close` or `=>`, which is not consumed.
+    /// Parses the fields of a record. The record ends before the token `close` or `=>`. The method does not consume
+    /// this token.
     fn record(&mut self, depth: usize, close: &str) -> Result<Record, GrammarError> {
         let mut fields = IndexMap::new();
         if self.rest().starts_with(close) || self.rest().starts_with("=>") {
