@@ -229,7 +229,7 @@ impl Environment {
         Ok(())
     }
 
-    /// Removes a service, and the choices made for its components.
+    /// Removes a service, and all choices for the components of this service.
     ///
     /// # Errors
     /// Returns [`EnvironmentError::NoService`] if the environment lacks the service. Returns

@@ -145,7 +145,7 @@ impl RuntimeKinds {
     }
 
     /// Sets the runtime and the settings of a location, and returns all reasons why the location does not match the
-    /// runtime. `wanted` is the name of the kind of runtime that the location declares.
+    /// runtime. `wanted` is the name of the requested kind of runtime.
     ///
     /// If `wanted` is `None`, the method chooses the kind that accepts the most keys of the location. If several
     /// kinds accept equally many keys, the method chooses the first of them. The method leaves out settings that

@@ -118,7 +118,8 @@ impl Reporter {
         (!shown.trim().is_empty()).then(|| if shown.len() < text.len() { format!("{shown}…") } else { shown })
     }
 
-    /// Returns the end of a stream: at most about [`TAIL_BYTES`] bytes, from the beginning of a line if possible.
+    /// Returns the last [`TAIL_BYTES`] bytes of a stream, from the beginning of a line if possible. If the stream
+    /// is longer, the returned text begins with the line `[…]`.
     ///
     /// The method masks secrets before it cuts the stream, because it would not recognise a part of a secret.
     fn tail(&self, stream: &Captured) -> String {

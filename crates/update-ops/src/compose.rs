@@ -77,7 +77,7 @@ fn inside(ops: &mut BTreeMap<Path, Op>, above: Path, path: &Path, op: &Op) -> Re
     Ok(())
 }
 
-/// Adds to `ops` the operation that appends `entries` to the list at a path. The caller ensures that `ops` has no
+/// Changes `ops` so that they also append `entries` to the list at `path`. The caller ensures that `ops` has no
 /// operation above this path.
 fn append(ops: &mut BTreeMap<Path, Op>, path: &Path, entries: &[Value]) -> Result<(), NotViable> {
     let not_a_list =

@@ -92,7 +92,7 @@ impl Update {
     }
 
     /// Tells whether two updates touch different parts of documents: no path of one update is equal to, above or
-    /// below a path of the other update. If so, both orders of the updates have the same result.
+    /// below a path of the other update. If so, the updates have the same result in both orders.
     ///
     /// Updates that touch the same part may also have the same result in both orders, for example if they set a
     /// path to the same value.
