@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use crate::field::Field;
 
-/// One error of an expression, with its place.
+/// An error in a cron expression, with its place in the text.
 ///
-/// Its `Display` omits the place and the help: see [`span`](CronError::span) and [`help`](CronError::help).
+/// The `Display` text contains neither the place nor the help. The methods [`span`](CronError::span) and
+/// [`help`](CronError::help) return these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CronError {
     pub(crate) span: Range<usize>,
@@ -36,7 +37,7 @@ impl CronError {
         &self.problem
     }
 
-    /// Returns the remedy as a lower-case fragment; none if no remedy is known.
+    /// Returns a remedy in a few words, such as "write `*`". Returns `None` if no remedy is known.
     pub fn help(&self) -> Option<&str> {
         self.help.as_deref()
     }
@@ -112,10 +113,10 @@ pub enum CronProblem {
     /// A form that selects one day, such as `L`, is an element of a list.
     #[error("`{0}` can't be combined with other days")]
     NotAlone(String),
-    /// The offset from the last day of the month is not 0 to 30.
+    /// The offset from the last day of the month is outside of the range 0 to 30.
     #[error("the offset {0} from the last day is outside of 0 to 30")]
     LastOffset(String),
-    /// The number after `#` is not 1 to 5.
+    /// The number after `#` is outside of the range 1 to 5.
     #[error("expected a number from 1 to 5 after `#`, found `{0}`")]
     Nth(String),
 }

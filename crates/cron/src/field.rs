@@ -56,8 +56,8 @@ impl Field {
         }
     }
 
-    /// Tells whether a value is valid in this field. An expression may contain years in which it never fires, such as
-    /// 9999.
+    /// Tells whether an expression may contain a value in this field. For years, the valid values include years in
+    /// which no expression fires, such as 9999.
     pub(crate) fn takes(self, value: u16) -> bool {
         self.range().contains(&value) || (self == Self::Year && value <= 9999)
     }

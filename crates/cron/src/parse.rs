@@ -233,7 +233,8 @@ pub(crate) fn days_of_week(piece: Piece<'_>) -> Result<Option<Days>, CronError> 
     }))
 }
 
-/// Checks that a special form stands alone in its field.
+/// Checks that an element is the only element of its field. The element is a form that selects one day, such as
+/// `L`.
 fn alone(element: Piece<'_>, field: Piece<'_>) -> Result<(), CronError> {
     if element.text.len() == field.text.len() {
         return Ok(());

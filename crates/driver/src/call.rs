@@ -152,10 +152,10 @@ pub enum Settled {
     Gone,
 }
 
-/// The result of an observation.
+/// The result of [`Driver::observe`](crate::Driver::observe) for one call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
-    /// The observation of the instance.
+    /// The observed state of the instance, compared with the state that the call requests.
     pub observation: Observation,
     /// The updates and log entries of the observation. The field `settled` of this report is ignored.
     pub report: Report,

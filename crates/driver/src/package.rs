@@ -75,9 +75,9 @@ impl Bindings {
         transitions.chain(operations.map(Action::Operation)).chain(commands.map(Action::Command))
     }
 
-    /// Returns the binding of the driver `kind` for an action. If the descriptor names drivers for the action,
-    /// only these drivers count, and otherwise only the default drivers. If several bindings fit, returns the
-    /// first one, whatever its infrastructure types are.
+    /// Returns the first binding of the driver `kind` for an action, for any infrastructure type. If the descriptor
+    /// names drivers for the action, the method searches only these drivers. Otherwise, the method searches the
+    /// default drivers.
     pub fn of_driver(&self, kind: &str, action: &Action) -> Option<&Binding> {
         let named = self.named(action)?;
         let candidates = if named.is_empty() { &self.default } else { named };
@@ -97,7 +97,8 @@ impl Bindings {
     }
 
     /// Finds the driver for an action on instances whose infrastructure has the type `infrastructure`. If the
-    /// descriptor names drivers for the action, only these drivers count, and otherwise only the default drivers.
+    /// descriptor names drivers for the action, the method searches only these drivers. Otherwise, the method
+    /// searches the default drivers.
     pub fn find(&self, action: &Action, infrastructure: &str) -> Option<&Binding> {
         let named = self.named(action)?;
         let candidates = if named.is_empty() { &self.default } else { named };

@@ -8,11 +8,12 @@ use crate::contract::Driver;
 /// Maximum edit distance between a misspelled property and the correct one.
 const EDITS: usize = 2;
 
-/// Returns the diagnostic for a driver property that the driver does not support; `None` if the driver
-/// supports it. The caller adds the place.
+/// Returns the diagnostic for a driver property that the driver does not support; `None` if the driver supports the
+/// property. The diagnostic has no place: the caller adds the place of the property in the descriptor.
 ///
-/// A misspelled property is an error, because its value would be ignored: a script with a misspelled
-/// `timeout` would run with the default timeout. Any other unknown property is ignored, with a warning.
+/// If the name is similar to a supported property, the diagnostic is an error, because the name is probably
+/// misspelled. Without the error, a script with the property `timout` would run with the default timeout. For any
+/// other unknown property, the diagnostic is a warning, and windlass ignores the property.
 ///
 /// ```
 /// use windlass_driver::{noop::Noop, properties::unknown};

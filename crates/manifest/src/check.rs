@@ -34,7 +34,7 @@ pub struct Checked<'m> {
     pub visible: Visible,
     /// The values that the manifest gives to pins.
     pub settings: Settings<'m>,
-    /// The pins that bindings join.
+    /// The pairs of pins that the bindings of the manifest join.
     pub connections: Vec<Connection>,
     /// Problems, in the order of their places. The problems that [`read`](crate::read()) reported are not
     /// repeated.
@@ -112,7 +112,7 @@ struct Checker<'c, 'a> {
     report: &'c mut Report<'a>,
     settings: &'c Settings<'c>,
     connections: &'c [Connection],
-    /// Whether all bindings were read, and the check of them found no problem.
+    /// Whether all bindings are valid: each binding could be read, and the check of the bindings found no problem.
     bindings_are_sound: bool,
     path: &'c ComponentPath,
     leaf: &'c Leaf,

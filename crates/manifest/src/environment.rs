@@ -36,8 +36,8 @@ pub struct Environment {
     /// services fit.
     #[serde(default)]
     pub bindings: Vec<Choice>,
-    /// Names that describe the environment, such as `eu`. A component of the type `reference.Service` may require pins.
-    /// The marker `eu` supplies the pin `eu` of the interface `eu`, which has the id `eu.eu`.
+    /// Names that describe the environment, such as `eu`. A marker also supplies a pin to components of the type
+    /// `reference.Service`: the marker `eu` supplies the pin with the id `eu.eu`.
     #[serde(default)]
     pub markers: BTreeSet<Name>,
     /// Properties of the environment, by name. The property `zone` supplies the pin `properties.zone`.
@@ -196,13 +196,12 @@ fn names<T: ToString>(of: impl IntoIterator<Item = T>) -> Vec<String> {
 impl Environment {
     /// Adds a service. If the environment has a service with the same `name`, the new service replaces that service.
     ///
-    /// The environment may contain several factories with the same title ([`Service::application`]), but only one other
-    /// service with each title. The new service may be no factory, and have the same title as an old service with
-    /// another name. Then the method removes the old service if `replaces` is true, and returns an error otherwise.
+    /// A new factory may have the same title ([`Service::application`]) as old services. Any other new service
+    /// conflicts with an old service that has the same title, but another name. If `replaces` is true, the method
+    /// removes the old service. Otherwise, the method returns an error.
     ///
     /// # Errors
-    /// Both errors occur only if the new service is no factory, and an old service with another name has the same
-    /// title:
+    /// Both errors occur only if the new service conflicts with an old service:
     ///
     /// - [`EnvironmentError::SecondService`]: `replaces` is false.
     /// - [`EnvironmentError::Chosen`]: `replaces` is true, but the old service can't be removed. A user has chosen the
@@ -230,7 +229,7 @@ impl Environment {
         Ok(())
     }
 
-    /// Removes a service, and the choices made for its components.
+    /// Removes a service, and all choices for the components of this service.
     ///
     /// # Errors
     /// Returns [`EnvironmentError::NoService`] if the environment lacks the service. Returns

@@ -15,7 +15,7 @@ use crate::name::ComponentPath;
 /// Maximum nesting depth of a value type.
 pub const MAX_TYPE_DEPTH: usize = 32;
 
-/// The error of a text that is not a pin, a target or a type.
+/// The error for a text that is not a valid pin, side of a binding or type.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{problem}")]
 pub struct GrammarError {
@@ -25,7 +25,7 @@ pub struct GrammarError {
     pub problem: GrammarProblem,
 }
 
-/// A mistake in the text of a pin, a target or a type.
+/// A mistake in the text of a pin, a side of a binding or a type.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum GrammarProblem {
@@ -252,7 +252,8 @@ impl<'t> Parser<'t> {
         Ok(Signature { arguments, progress: Some(results), results: self.record(0, ")")? })
     }
 
-    /// Parses the fields of a record up to `close` or `=>`, which is not consumed.
+    /// Parses the fields of a record. The record ends before the token `close` or `=>`. The method does not consume
+    /// this token.
     fn record(&mut self, depth: usize, close: &str) -> Result<Record, GrammarError> {
         let mut fields = IndexMap::new();
         if self.rest().starts_with(close) || self.rest().starts_with("=>") {

@@ -29,7 +29,7 @@ pub enum Provider {
 /// The state of a component of the type `reference.Service`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServiceState {
-    /// The component has one provider: the only one that has the component's pins, or the chosen service.
+    /// The component has a provider, which [`resolve`] has found.
     Resolved(Provider),
     /// No service has all pins of the component.
     Missing,
@@ -42,7 +42,7 @@ pub enum ServiceState {
 }
 
 impl ServiceState {
-    /// Returns the word for the state: `resolved`, `pending` or `dangling`.
+    /// Returns the word for the state: `resolved`, `dangling`, or `pending` for all other states.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Resolved(_) => "resolved",

@@ -1,5 +1,5 @@
-//! The role of a manifest. A manifest describes an application, or a factory, which finds existing instances of an
-//! application.
+//! The role of a manifest. A manifest describes either an application or a factory. A factory finds existing
+//! instances of an application.
 
 use indexmap::IndexMap;
 use windlass_model::pins::PinId;

@@ -109,7 +109,8 @@ fn current_id(leaf: &Leaf, given: &PinId) -> Option<PinId> {
     is_old.then(|| PinId { interface, pin: given.pin.clone() })
 }
 
-/// Reports a value for a pin that does not exist, and suggests the nearest ids of configuration pins.
+/// Reports a value for a pin that does not exist. The help suggests the most similar id of a configuration pin. If
+/// no id is similar, the help lists the ids of all configuration pins.
 fn missing(report: &mut Report<'_>, (visible, path): (&Visible, &ComponentPath), id: &PinId, span: Span) {
     if visible.lacks(&id.interface) != Some(Severity::Error) {
         return unknown_pin(report, visible, path, (&id.interface, Some(&id.pin)), span);

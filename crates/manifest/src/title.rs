@@ -3,8 +3,9 @@
 use windlass_model::AssemblyName;
 use windlass_model::name::MAX_NAME;
 
-/// Returns the short name of a title: its letters and digits in lower case, with one `-` in place of the
-/// characters between them. Assemblies and records use the short name as their name.
+/// Returns the short name of an application's title. The short name contains the letters and digits of the title in
+/// lower case. Each sequence of other characters between them becomes one `-`. Assemblies and records use the short
+/// name as their name.
 ///
 /// Returns `None` if the short name is not a valid assembly name: it is empty, begins with a digit, or is
 /// reserved.

@@ -14,9 +14,9 @@ use crate::grammar::PinRef;
 use crate::name::ComponentPath;
 use crate::report::{Report, choose};
 
-/// Maximum number of visible pins in one manifest, counted together with the pins to which they are bound. Even a
-/// short manifest can declare a huge number of visible pins, because wildcards and pins that are bound to several
-/// pins multiply this number.
+/// Maximum number of visible pins in one manifest. A pin of a composition counts once for each leaf pin that it
+/// exposes. Without this limit, a short manifest could declare a huge number of pins: a wildcard exposes many pins
+/// at once, and one pin may expose several pins.
 pub const MAX_PINS: usize = 100_000;
 
 /// A pin (an input, an output or a command) of a component without inner components.

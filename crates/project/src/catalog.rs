@@ -298,8 +298,8 @@ impl DiskCatalog {
 /// Returns the warning that a descriptor has no valid name. `diagnostics` are the problems of the descriptor. If one of
 /// these problems concerns the name, the warning contains the place and the message of this problem.
 ///
-/// Returns `None` for a resource without transitions and default drivers, because such a document is probably not a
-/// descriptor.
+/// Returns `None` for a resource that has neither transitions nor default drivers, because such a document is
+/// probably not a descriptor.
 fn unnamed(descriptor: &Descriptor, diagnostics: &Diagnostics) -> Option<Diagnostic> {
     let is_descriptor = match descriptor {
         Descriptor::Assembly(_) => true,

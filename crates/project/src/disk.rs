@@ -135,7 +135,7 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Box<Diagnostic> {
     })
 }
 
-/// Finds a file in the same folder with a similar name.
+/// Finds a file with a similar name in the same folder.
 fn nearest_sibling(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut names: Vec<String> =

@@ -50,9 +50,9 @@ pub(crate) struct ProjectFile {
     pub(crate) packages: Vec<PackageOf>,
     /// The rule for the removal of old processes, and of old versions of assemblies.
     pub(crate) retention: Retention,
-    /// Maximum number of copied elements in an assembly; `None` if the file sets no maximum. The nodes of a group,
-    /// except the first node, are copied elements. If an assembly nests the same descriptor several times, the elements
-    /// of all these nested assemblies, except the first one, are copied elements, too.
+    /// Maximum number of copied elements in an assembly; `None` if the file sets no maximum. In a group, each node
+    /// except the first is a copy. If several components nest the same assembly, each nested assembly except the
+    /// first is a copy. A copy and all parts inside it are copied elements.
     pub(crate) nodes: Option<usize>,
     /// The drivers, with their settings.
     pub(crate) drivers: Registry,

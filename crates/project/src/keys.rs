@@ -21,8 +21,8 @@ pub(crate) enum Form {
     Count,
     /// The maximum number of concurrent jobs, at least 1.
     Jobs,
-    /// A whole number from 1 to `MAX_ELEMENTS`. It limits the elements that an assembly may have because of groups and
-    /// repeated nested assemblies.
+    /// A whole number from 1 to `MAX_ELEMENTS`: the maximum number of elements that are copies, such as the second
+    /// and each later node of a group.
     Elements,
     /// An age: a number with a unit, such as `90d`, `12h` or `30m` (minutes).
     Age,

@@ -32,9 +32,11 @@ pub trait RuntimeKind: Send + Sync {
         Vec::new()
     }
 
-    /// Checks a location of this kind, and returns its problems. A kind may also copy a setting to another
-    /// field of the location. [`Location::settings`] contains only keys that [`settings`](Self::settings)
-    /// returns. The default accepts every location.
+    /// Checks a location of this kind, and returns the problems of the location. The caller ensures that
+    /// [`Location::settings`] contains only keys that [`settings`](Self::settings) returns.
+    ///
+    /// The method may change the location. For example, it may copy a setting to another field. The default accepts
+    /// every location, and changes nothing.
     fn check(&self, location: &mut Location) -> Vec<SettingProblem> {
         let _ = location;
         Vec::new()
@@ -142,11 +144,12 @@ impl RuntimeKinds {
         all
     }
 
-    /// Sets the runtime and the settings of a location, and returns all reasons why the location does not
-    /// match the runtime.
+    /// Sets the runtime and the settings of a location, and returns all reasons why the location does not match the
+    /// runtime. `wanted` is the name of the requested kind of runtime.
     ///
-    /// Without `wanted`, chooses the kind that accepts the most keys of the location. Of several equal kinds,
-    /// the first is chosen. Settings that the kind does not accept are left out.
+    /// If `wanted` is `None`, the method chooses the kind that accepts the most keys of the location. If several
+    /// kinds accept equally many keys, the method chooses the first of them. The method leaves out settings that
+    /// the chosen kind does not accept.
     pub fn fit(
         &self,
         location: &mut Location,
@@ -185,7 +188,8 @@ impl RuntimeKinds {
         misfits
     }
 
-    /// Returns the kind that accepts the most of the given keys. Of several equal kinds, returns the first.
+    /// Returns the kind that accepts the most of the given keys. If several kinds accept equally many keys, returns
+    /// the first of them.
     fn usual(&self, keys: &[&str]) -> Option<&dyn RuntimeKind> {
         self.iter().min_by_key(|kind| keys.iter().filter(|key| !has(*kind, key)).count())
     }

@@ -231,8 +231,9 @@ impl Reader<'_> {
     }
 }
 
-/// Tells whether a folder is excluded from the package because of its name, such as `__pycache__`. `depth` is 0 for a
-/// folder directly in the package folder. The names `Contains` and `tests` count only there.
+/// Tells whether a folder is excluded from the package because of its name, such as `__pycache__`. `depth` is 0 for
+/// a folder directly in the package folder. Folders with the names `Contains` and `tests` are excluded only at this
+/// depth.
 fn is_left_out(folder: &Path, depth: usize) -> bool {
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     name.starts_with('.')

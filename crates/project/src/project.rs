@@ -159,9 +159,9 @@ impl Project {
         &self.existing
     }
 
-    /// Returns the maximum number of copied elements in an assembly; `None` if `windlass.yaml` sets no maximum. The
-    /// nodes of a group, except the first node, are copied elements. If an assembly nests the same descriptor several
-    /// times, the elements of all these nested assemblies, except the first one, are copied elements, too.
+    /// Returns the maximum number of copied elements in an assembly; `None` if `windlass.yaml` sets no maximum. In
+    /// a group, each node except the first is a copy. If several components nest the same assembly, each nested
+    /// assembly except the first is a copy. A copy and all parts inside it are copied elements.
     pub fn nodes(&self) -> Option<usize> {
         self.nodes
     }

@@ -39,7 +39,8 @@ pub(crate) struct Printed<'a> {
     pub(crate) notes_others: bool,
 }
 
-/// The instance of a call, if the output names it, and all other instances in the output.
+/// The instances in an output. The first element is the instance of the call, if the output names this instance.
+/// The second element contains all other instances.
 type Sorted<'o> = (Option<&'o Said>, Vec<&'o Said>);
 
 impl Printed<'_> {

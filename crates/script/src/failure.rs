@@ -12,7 +12,7 @@ const TAIL_BYTES: usize = 4 << 10;
 /// Maximum number of characters shown of a line of output.
 const LINE_CHARS: usize = 120;
 
-/// A maker of failures, which contain no secrets.
+/// Creates the failures for a script, and masks the secrets in them.
 #[derive(Debug, Clone)]
 pub(crate) struct Reporter {
     script: String,
@@ -42,9 +42,10 @@ impl Reporter {
         self.redactor.mask_value(value);
     }
 
-    /// Returns the failure of a job that did not succeed. A job succeeds with exit code 0.
+    /// Checks that a job has succeeded: that its exit code is 0. If the job has not succeeded, returns a failure.
+    /// The end of the job determines the kind of the failure:
     ///
-    /// | end | kind |
+    /// | end of the job | kind of the failure |
     /// |---|---|
     /// | another exit code, a signal, a cancellation | failed |
     /// | time limit exceeded | timeout |
@@ -117,7 +118,8 @@ impl Reporter {
         (!shown.trim().is_empty()).then(|| if shown.len() < text.len() { format!("{shown}…") } else { shown })
     }
 
-    /// Returns the end of a stream: at most about [`TAIL_BYTES`] bytes, from the beginning of a line if possible.
+    /// Returns the last [`TAIL_BYTES`] bytes of a stream, from the beginning of a line if possible. If the stream
+    /// is longer, the returned text begins with the line `[…]`.
     ///
     /// The method masks secrets before it cuts the stream, because it would not recognise a part of a secret.
     fn tail(&self, stream: &Captured) -> String {

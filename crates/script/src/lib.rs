@@ -17,10 +17,10 @@
 //! Lifecycle/script/lib/…                     whatever the scripts share
 //! ```
 //!
-//! A script serves the action that it is named after, with any extension. If no script is named after an
-//! action, the script named after the action's [`Role`] serves it. A script runs in a copy of
-//! `Lifecycle/script`. A script needs its executable bit, and a first line that names its interpreter. The
-//! method [`check`](windlass_driver::Driver::check) reports violations of these rules before any script runs.
+//! A script serves the action whose name is the script's file name without extension. If an action has no such
+//! script, the script with the name of the action's [`Role`] serves the action. A script runs in a copy of
+//! `Lifecycle/script`. A script needs its executable bit, and a first line that names its interpreter. The method
+//! [`check`](windlass_driver::Driver::check) reports violations of these rules before any script runs.
 //!
 //! # Input and output
 //!

@@ -75,7 +75,7 @@ pub(crate) fn observed(call: &Call, answer: Answer) -> Observed {
     Observed { observation, report: answer.report }
 }
 
-/// Returns the observation for an instance if no status was reported. If the recorded status of the instance is
+/// Returns the observation for an instance whose status was not reported. If the recorded status of the instance is
 /// converging, the observation is converging. Otherwise, the state of the instance is unknown, and `why` is the
 /// reason.
 pub(crate) fn unchanged(call: &Call, why: &str) -> Observation {

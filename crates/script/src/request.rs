@@ -244,8 +244,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the mapping from ids to instances that is the value of `entry`. `known` lists the keys that the document
-    /// may contain for an instance.
+    /// Reads the value of `entry`, which is a mapping from ids to instances. `known` lists the keys that the
+    /// document may contain for an instance.
     fn ids(&mut self, entry: &Entry, known: &[&str]) -> BTreeMap<String, RequestedInstance> {
         let ids = self.optional(&entry.value, &format!("`{}`", entry.key.text()));
         let ids = ids.map(Mapping::entries).unwrap_or_default();
@@ -281,9 +281,9 @@ impl Reader<'_> {
         })
     }
 
-    /// Returns the only entry of the mapping that is the value of `entry`. If the value is not a mapping with exactly
-    /// one entry, the method reports a problem and returns `None`. `what` describes the expected value in the problem,
-    /// for example `a pin`.
+    /// Returns the inner entry of `entry`. The value of `entry` must be a mapping with exactly one entry, for
+    /// example the only pin of an interface. For any other value, the method reports a problem and returns `None`.
+    /// `what` describes the expected value in the problem, for example `a pin`.
     fn only<'n>(&mut self, entry: &'n Entry, what: &str) -> Option<&'n Entry> {
         let entries = entry.value.as_mapping().map(Mapping::entries).unwrap_or_default();
         if let [only] = entries {

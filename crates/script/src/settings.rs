@@ -31,7 +31,8 @@ pub(crate) struct Settings {
     pub input: Notation,
     /// The program that the job starts: the script itself, or an adapter that runs the script.
     pub adapter: Adapter,
-    /// Whether a launch document contains the instances below `launch`, and also below `launch-instances`.
+    /// Whether the input document of a launch script contains the instances twice: below the key `launch`, and
+    /// below the key `launch-instances`.
     pub both_launch_keys: bool,
 }
 
@@ -85,8 +86,8 @@ const ADAPTER: &str = "adapter";
 /// the documents that scripts read. See [`Notation`].
 const INPUT: &str = "input";
 
-/// The key `launch-key` of a location in `windlass.yaml`. If its value is `launch-instances`, a launch document
-/// contains the instances below `launch`, and also below `launch-instances`.
+/// The key `launch-key` of a location in `windlass.yaml`. If its value is `launch-instances`, the input document of
+/// a launch script contains the instances twice: below the key `launch`, and below the key `launch-instances`.
 const LAUNCH_KEY: &str = "launch-key";
 
 const TIMEOUT: &str = "timeout";

@@ -29,7 +29,7 @@ impl Update {
     }
 }
 
-/// A value that blocks an operation, because the operation needs a map or a list in its place.
+/// A value that blocks an operation, because the operation needs a map or a list at the path of this value.
 pub(crate) struct Obstacle {
     /// Number of keys of the obstacle's path. The path starts at the value that was passed to [`viable`].
     depth: usize,

@@ -20,8 +20,8 @@ impl Shape {
     /// - Each record contains its required fields.
     /// - Each value passes the test that [`Node::matching`] has set.
     ///
-    /// The [`Keys`] of maps are not checked: they restrict new writes, and a document may contain older keys.
-    /// A [trusting](Shape::trusting) shape checks only the types of values.
+    /// The [`Keys`] of maps are not checked, because they restrict only updates. A document may contain keys that
+    /// were permitted earlier. A [trusting](Shape::trusting) shape checks only the types of values.
     ///
     /// A valid update can leave a record without a required field. To detect this, apply the update to a copy, and
     /// check the copy.

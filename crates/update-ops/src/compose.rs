@@ -77,7 +77,8 @@ fn inside(ops: &mut BTreeMap<Path, Op>, above: Path, path: &Path, op: &Op) -> Re
     Ok(())
 }
 
-/// Adds an append at a path. `ops` has no operation above this path.
+/// Changes `ops` so that they also append `entries` to the list at `path`. The caller ensures that `ops` has no
+/// operation above this path.
 fn append(ops: &mut BTreeMap<Path, Op>, path: &Path, entries: &[Value]) -> Result<(), NotViable> {
     let not_a_list =
         |found| NotViable { path: path.clone(), obstacle: path.clone(), expected: "a list", found };

@@ -165,8 +165,8 @@ impl Node {
         self
     }
 
-    /// Permits only values that pass `test`; for a list, only entries that pass it. `expected` describes such
-    /// a value, and completes the sentence "expected …": `a port number`.
+    /// Permits only values that pass `test`. In a list, each entry must pass `test`. `expected` describes a valid
+    /// value, and completes the sentence "expected …": `a port number`.
     pub fn matching(
         mut self,
         expected: impl Into<Cow<'static, str>>,

@@ -25,7 +25,7 @@ pub enum PatchProblem {
         /// A description of the expected value, such as "a list of operations".
         expected: &'static str,
     },
-    /// The result of the operation depends on the document: `test`, `move`, `copy`.
+    /// The patch contains an operation whose result depends on the document: `test`, `move` or `copy`.
     #[error("`{op}` depends on the document, and an update does not")]
     DependsOnDocument {
         /// The name of the operation.
@@ -62,7 +62,8 @@ impl PatchError {
         Self { place, problem }
     }
 
-    /// Returns the remedy as a lower-case fragment, if it is known.
+    /// Returns a remedy in a few words, such as "did you mean `status.running`?". Returns `None` if no remedy is
+    /// known.
     pub fn help(&self) -> Option<String> {
         match &self.problem {
             PatchProblem::Refused(error) => error.help(),

@@ -93,7 +93,8 @@ pub enum Problem {
 }
 
 impl UpdateError {
-    /// Returns the remedy as a lower-case fragment, if it is known.
+    /// Returns a remedy in a few words, such as "did you mean `status.running`?". Returns `None` if no remedy is
+    /// known.
     pub fn help(&self) -> Option<String> {
         match &self.problem {
             Problem::UnknownOperator { name, nearest } => Some(operator_help(name, *nearest)),
@@ -186,7 +187,8 @@ pub enum Notice {
 }
 
 impl Warning {
-    /// Returns the remedy as a lower-case fragment, if it is known.
+    /// Returns a remedy in a few words, such as "did you mean `status.running`?". Returns `None` if no remedy is
+    /// known.
     pub fn help(&self) -> Option<String> {
         let Notice::Ignored(problem) = &self.notice else { return None };
         let (place, path, problem) = (self.place.clone(), self.path.clone(), problem.clone());

@@ -164,9 +164,10 @@ impl Writer {
         json!({"anyOf": [schema, {"enum": spellings}]})
     }
 
-    /// Describes the nodes to which an update may apply `operator`: `node` and the nodes below `node`. Adds an entry to
-    /// `found` for each such node. The key of the entry is a regular expression that matches the path of the node. The
-    /// value is the JSON Schema of the operand. The root of all nodes gets no entry, because the root has no path.
+    /// Adds an entry to `found` for each node to which an update may apply `operator`. The method examines `node`
+    /// and all nodes below `node`. The key of the entry is a regular expression that matches the path of the node.
+    /// The value is the JSON Schema of the operand. The root of all nodes gets no entry, because the root has no
+    /// path.
     ///
     /// `path` is the regular expression that matches the path of `node`. `field` is the name of `node` in its record.
     /// If `node` is an entry of a map, `field` is the name of the field that contains the map.

@@ -85,17 +85,17 @@ impl Update {
         self.around(path).next().is_some()
     }
 
-    /// Tells whether the update appends entries. Such an update can't be inverted, and its repetition has a
-    /// further effect.
+    /// Tells whether the update appends entries. Such an update can't be inverted. A second application of the
+    /// update appends the entries again.
     pub fn has_appends(&self) -> bool {
         self.0.values().any(|op| matches!(op, Op::Append(_)))
     }
 
-    /// Tells whether two updates touch different parts of documents, so that both orders have the same
-    /// result. The condition: no path of one update is equal to, above or below a path of the other update.
+    /// Tells whether two updates touch different parts of documents: no path of one update is equal to, above or
+    /// below a path of the other update. If so, the updates have the same result in both orders.
     ///
-    /// Updates that do not satisfy the condition may also have the same result in both orders, for example if
-    /// they set a path to the same value.
+    /// Updates that touch the same part may also have the same result in both orders, for example if they set a
+    /// path to the same value.
     pub fn commutes_with(&self, other: &Update) -> bool {
         let (few, many) = if self.len() < other.len() { (self, other) } else { (other, self) };
         !few.paths().any(|path| many.touches(path))

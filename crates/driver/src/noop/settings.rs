@@ -94,8 +94,8 @@ impl Settings {
 /// - the mapping itself, such as `{address: ip}`;
 /// - a declaration with the mapping under the key `value` or `default`, such as `{value: {address: ip}}`.
 ///
-/// An output property may also have the name `value` or `default`, as in `{value: port}`. So a value has the second
-/// form only if the value of this key is a YAML mapping.
+/// In the first form, an output property may have the name `value` or `default`, as in `{value: port}`. So the
+/// function assumes the second form only if the key `value` or `default` contains a mapping.
 fn mapping(value: &Value) -> &Value {
     Some(setting(value)).filter(|inner| inner.is_object()).unwrap_or(value)
 }

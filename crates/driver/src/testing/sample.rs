@@ -8,8 +8,8 @@ use windlass_model::Action;
 
 use crate::{Call, Location, Package, PrivateState};
 
-/// Creates a call of an action of a package at a local location. Calls with different numbers are for
-/// different instances.
+/// Creates a call at a local location. The call requests `action` of the resource in `package`. Calls with
+/// different numbers are for different instances.
 ///
 /// The call has no natural id, an empty document, and no properties.
 ///

@@ -1,5 +1,5 @@
-//! Interpretation of the exit code of a plain health check. The health check runs to find out whether an action
-//! has had its effect.
+//! Interpretation of the exit code of a plain health check. The health check runs to find out whether an action has
+//! succeeded.
 
 use windlass_driver::{Call, Observation};
 use windlass_model::instance::InstanceView;
@@ -9,9 +9,9 @@ use super::status::Status;
 use crate::observe::{Goal, with_message};
 use crate::role::Role;
 
-/// Returns the observation and the status of an instance that follow from the exit code of a health check.
+/// Returns an observation and a status of the instance. Both follow from the exit code of a health check.
 ///
-/// The observation tells whether the action of `call` has had its effect. `role` is the role of the script for this
+/// The observation tells whether the action of `call` has succeeded. `role` is the role of the script for this
 /// action.
 ///
 /// Each column of the tables is an action. The columns "destroy" and "launch" apply to all actions with this role. For
