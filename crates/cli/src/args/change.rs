@@ -67,9 +67,9 @@ pub(crate) struct UpArgs {
 
 /// Execute a plan that `windlass plan -o` or a dry run saved.
 ///
-/// windlass refuses an outdated plan. A plan is outdated if, since it was saved, a process of the assembly has begun. It
-/// is also outdated if `windlass.yaml`, the descriptor, a package, a reference or the health of a component has changed.
-/// A plan contains no secrets, so pass them again.
+/// windlass refuses an outdated plan. A plan is outdated if a process of the assembly has begun after the plan was saved.
+/// A plan is also outdated if `windlass.yaml`, the descriptor, a package, a reference or the health of a component has
+/// changed. A plan contains no secrets, so pass them again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -199,10 +199,10 @@ impl From<Assumption> for record::Assumption {
 
 /// Move all components of an assembly to one state.
 ///
-/// From low to high, the states are Installed, Inactive and Active. A component in a lower state than STATE is
-/// installed, configured or started. `set-state NAME Inactive` stops the Active components. `set-state NAME Installed`
-/// uninstalls the Inactive and Active components, and installs them again; outside of a terminal, this needs --yes.
-/// `up` makes all components Active again.
+/// From low to high, the states are Installed, Inactive and Active. A component whose state is lower than STATE is
+/// installed, configured and started, as far as STATE requires. `set-state NAME Inactive` stops the Active components.
+/// `set-state NAME Installed` uninstalls the Inactive and Active components, and installs them again; outside of a
+/// terminal, this needs --yes. `up` makes all components Active again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -358,7 +358,7 @@ pub(crate) struct CallArgs {
 /// Adopt an assembly whose components exist already.
 ///
 /// Runs the transition Adopt of each resource instead of Create, Install, Configure and Start. If a resource has no Adopt,
-/// its `queries` find the instance. Relationships count as existing. Nothing is created.
+/// its `queries` find the instance. The relationships count as existing, so none is created.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

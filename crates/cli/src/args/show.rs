@@ -139,8 +139,9 @@ impl std::str::FromStr for VersionName {
 
 /// Show the components, states and outputs of assemblies.
 ///
-/// Similar nodes of a cluster with more than ten nodes share a line, and failed nodes come first. If the values of an output
-/// differ, such a line shows only their number; --all, or the name of a component, lists them.
+/// Similar nodes of a cluster with more than ten nodes share a line, and failed nodes come first. If these nodes
+/// have different values of an output, the line shows only the number of values; --all, or the name of a component, lists
+/// the values.
 ///
 /// Launched applications are listed by environment and factory, and similar applications share a line. The status of one
 /// application also shows its natural id, configuration and references.
@@ -221,8 +222,8 @@ impl From<Level> for Severity {
 /// Show the steps, jobs and activity log of an assembly.
 ///
 /// Entries are in the order of time. Below a job, lines with `|` are its stderr, and lines with `>` its stdout. With
-/// --follow, new events and the stderr of running jobs are printed immediately, until Ctrl-C. The output then begins with
-/// the steps that run now, or with the entries since --since. The stderr of a job on another machine is not shown; the
+/// --follow, the output begins with the steps that run now, or with the entries of the period --since. After that, new
+/// events and the stderr of running jobs are printed immediately, until Ctrl-C. The stderr of a job on another machine is not shown; the
 /// machine is named instead.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -28,7 +28,10 @@ pub(crate) async fn run(args: OutputArgs) -> ExitCode {
         let Some(value) = view.outputs.remove(key) else { return unknown(key, &view) };
         if *raw {
             if view.secrets.contains(key) {
-                fault!(codes::SECRET_OUTPUT, "`{key}` of `{name}` is a secret, and windlass prints no secrets");
+                fault!(
+                    codes::SECRET_OUTPUT,
+                    "`{key}` of `{name}` is a secret, and windlass prints no secrets"
+                );
                 return exit::wrong_input();
             }
             print_document(&text_of(&value));
