@@ -53,15 +53,17 @@ pub(crate) struct Constraints<'a> {
     holds: Holds,
     /// The rules for the way down: an element leaves a [rank](crate::rank) only after certain steps.
     releases: Holds,
-    /// Whether some parts go up, and another part may lack a step to a [rank](crate::rank).
+    /// Whether the plan raises some parts, and at least one part may lack a step that reaches a
+    /// [rank](crate::rank).
     ///
-    /// A part may lack a step if it does not go up, or if it goes up from a state above Absent. If the flag is
-    /// `false`, [`passed`](Self::passed()) returns an empty list without a search.
+    /// A part may lack a step if the plan does not raise it. The part may also lack a step if it never is Absent
+    /// during the plan. If the flag is `false`, [`passed`](Self::passed()) returns an empty list without a search.
     lacks_up: bool,
-    /// Whether some parts go down, and another part may lack a step that leaves a [rank](crate::rank).
+    /// Whether the plan lowers some parts, and at least one part may lack a step that leaves a [rank](crate::rank).
     ///
-    /// A part may lack a step if it does not go down, or if it goes down to a state above Absent. If the flag is
-    /// `false`, [`passed_leaving`](Self::passed_leaving()) returns an empty list without a search.
+    /// A part may lack a step if the plan does not lower it. The part may also lack a step if it never is Absent
+    /// during the plan. If the flag is `false`, [`passed_leaving`](Self::passed_leaving()) returns an empty list
+    /// without a search.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,

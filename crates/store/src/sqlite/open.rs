@@ -31,8 +31,8 @@ pub(super) struct Opened {
 /// Opens the store at `path`.
 ///
 /// SQLite needs a second file beside a store, even to read it. If the folder is read-only or its disk is full, the
-/// store is opened for reading only, from the store's file alone. A caller that may create a store wants to write,
-/// so it gets the error instead.
+/// store is opened for reading only, from the store's file alone. If the options permit the creation of a store,
+/// the caller wants to write. In this case, the function returns the error.
 pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, StoreError> {
     match open_to_write(path, options) {
         Err(reason @ (StoreError::ReadOnly { .. } | StoreError::Full { .. })) if !options.create => {

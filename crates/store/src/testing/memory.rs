@@ -34,8 +34,8 @@ use crate::watch::Watch;
 /// that opens the same file.
 ///
 /// All methods complete without waiting, and so do the [`Ticket`]s of commits, unless the test sets a latency. So a
-/// simulation on tokio's paused clock runs without real waiting. The store gives all guarantees of [`Store`]
-/// except one: the records are lost when the last handle is dropped.
+/// simulation on tokio's paused clock runs without real waiting. The store gives all guarantees of [`Store`] except
+/// durability: the records are lost when the last handle is dropped.
 #[derive(Clone)]
 pub struct MemoryStore {
     id: StoreId,

@@ -98,8 +98,8 @@ pub(super) fn is_done(slot: Slot, node: &Node<'_>) -> bool {
 /// the pair in the same slot.
 ///
 /// If the source and the target go down in different turns, the plan re-creates the pair a second time. The second
-/// value is the slot of this second time; otherwise `None`. A `suspended` relationship has no second time, because its
-/// pairs are created only after the last batch.
+/// value is the slot of this second re-creation; `None` if there is none. The pairs of a `suspended` relationship
+/// are never re-created a second time, because they are created only after the last batch.
 pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (Slot, Option<Slot>) {
     if source.path.rolls.tied || target.path.rolls.tied {
         return (None, None);
