@@ -163,9 +163,9 @@ pub trait Store: Send + Sync {
     /// [`StoreError::Key`] if a secret can't be opened, and every error of reading.
     async fn load(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError>;
 
-    /// Reads several assemblies as [`load`](Self::load) does, and leaves out assemblies that do not exist. All records
-    /// of one assembly are from the same point in time. The records of two assemblies may be from different points in
-    /// time.
+    /// Reads the records of several assemblies; see [`load`](Self::load). Leaves out assemblies that do not exist.
+    /// All records of one assembly are from the same point in time. The records of two assemblies may be from
+    /// different points in time.
     ///
     /// # Errors
     /// The errors of [`load`](Self::load).

@@ -245,8 +245,8 @@ impl<'a> Constraints<'a> {
         found
     }
 
-    /// Returns a barrier that waits for some steps of an element's parts. For a single step, returns the step
-    /// itself.
+    /// Returns a barrier that waits for `steps`, the steps of an element's parts. If `steps` contains a single
+    /// step, returns this step.
     fn gather(&mut self, element: &Element, steps: Vec<Draft>, what: &str) -> Option<Draft> {
         if steps.len() < 2 {
             return steps.into_iter().next();
@@ -272,10 +272,10 @@ impl<'a> Constraints<'a> {
 
     /// Delays an element: the element reaches the [rank](crate::rank) `rank` only after the step `until`.
     ///
-    /// A resource must wait. An assembly or a group reaches the rank together with its last part, so the wait of one
-    /// part is sufficient. If possible, all parts wait: each part gets a soft constraint. The planner drops the
-    /// constraints that would close a cycle. If each part has a step to the rank, the planner keeps at least one
-    /// constraint.
+    /// If the element is a resource, the resource must wait. An assembly or a group reaches the rank together with
+    /// its last part, so the wait of one part is sufficient. If possible, all parts wait: each part gets a soft
+    /// constraint. The planner drops the constraints that would close a cycle. If each part has a step to the rank,
+    /// the planner keeps at least one constraint.
     pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: Draft, why: Why) {
         let priority =
             if element.kind == ElementKind::Resource { Priority::Required } else { Priority::Strong };

@@ -228,8 +228,8 @@ pub(super) fn hold_sources<'n, 'a: 'n>(
 
 /// Tells whether there are several sources, all of them resources.
 ///
-/// Then a failed source does not prevent the relationship between the other sources and the target. For an
-/// assembly or a group as source, the function returns false: the state of such a source depends on all its
+/// If this is the case, a failed source does not prevent the relationship between the other sources and the target.
+/// For an assembly or a group as source, the function returns false: the state of such a source depends on all its
 /// parts, and some of these parts may wait for the relationship itself.
 fn are_apart<'n, 'a: 'n>(sources: impl Iterator<Item = &'n Node<'a>>) -> bool {
     let mut count = 0;
