@@ -2,9 +2,8 @@
 //!
 //! The waits of a plan must form an acyclic graph. *Soft constraints* are additional edges that may be dropped.
 //! Dropping as few edges as possible is the feedback arc set problem, which is NP-hard. So the algorithm drops few
-//! edges in one pass, perhaps not the fewest. For example, all parts of an assembly or a group should wait for the
-//! same step. Their soft constraints then form a *whole*: a set of constraints of which the planner must keep at
-//! least one.
+//! edges in one pass, perhaps not the fewest. Several soft constraints may form a *whole*: a set of constraints of
+//! which the planner must keep at least one. For example, all parts of an assembly should wait for the same step.
 //!
 //! 1. The function [`order`] finds an order of the steps in which each whole can keep a constraint. The function
 //!    uses Kahn's algorithm, but begins with the last step of the order.

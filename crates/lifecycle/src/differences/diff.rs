@@ -210,7 +210,7 @@ pub struct RelationshipChange {
     pub before: Option<Ends>,
     /// The ends of the relationship after the change.
     pub after: Option<Ends>,
-    /// The changes of values that cause the plan to re-create pairs. The pairs were created with the old values.
+    /// The changed values because of which the plan re-creates pairs. The pairs were created with the old values.
     ///
     /// If the same change applies to several pairs, the list contains it once.
     pub values: Vec<ValueChange>,
