@@ -1,6 +1,6 @@
 //! Removes the password from the address of a store, so that messages can show the address.
 
-/// Removes the password from a store's address. The password has the form `USER:PASSWORD@HOST` or
+/// Removes the password from a store's address. The address contains the password as `USER:PASSWORD@HOST` or
 /// `password=…`.
 ///
 /// ```
@@ -31,8 +31,8 @@ fn has_ports(base: &str) -> bool {
     })
 }
 
-/// Masks the value of `password` in a query such as `sslmode=require&password=a`, and the rest of the query: a password
-/// may contain an `&`.
+/// Masks the value of `password` in a query such as `sslmode=require&password=a`. A password may contain an `&`, so
+/// the function also masks the rest of the query.
 fn masked_query(query: &str) -> String {
     let mut shown: Vec<&str> = Vec::new();
     for part in query.split('&') {

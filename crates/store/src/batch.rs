@@ -122,7 +122,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Creates an empty batch. The ticket of an empty batch resolves once all earlier batches are durable.
+    /// Creates an empty batch. If a batch is committed while it is empty, its [`Ticket`](crate::Ticket) resolves
+    /// once all earlier batches are durable.
     pub fn new() -> Self {
         Self::default()
     }

@@ -86,8 +86,8 @@ pub enum KeyError {
     /// A value can't be sealed or opened, because the store has no key.
     #[error("the sealed value {value} is needed, and {problem}")]
     Needed {
-        /// The needed value, as the message names it, for example `` `password` of `shop__db` ``. If no property is
-        /// known that contains the value, the message names the id of the secret.
+        /// The needed value, as the message names it, for example `` `password` of `shop__db` ``. If no known
+        /// property contains the value, the message names the id of the secret.
         value: String,
         /// The reason why the store has no key.
         problem: Box<KeyError>,

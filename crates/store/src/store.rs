@@ -143,8 +143,8 @@ pub trait Store: Send + Sync {
         Ok(created)
     }
 
-    /// Reserves process ids that are never given out again, not even after a crash. Ids grow, and some may
-    /// stay unused. Request ids come from the same counter.
+    /// Reserves process ids that are never given out again, not even after a crash. Each id is higher than all ids
+    /// that were reserved before. Some ids may stay unused. Request ids come from the same counter.
     async fn reserve_processes(&self, count: u32) -> Result<Vec<ProcessId>, StoreError>;
 
     /// Reserves one process id.
@@ -163,9 +163,9 @@ pub trait Store: Send + Sync {
     /// [`StoreError::Key`] if a secret can't be opened, and every error of reading.
     async fn load(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError>;
 
-    /// Reads several assemblies as [`load`](Self::load) does, and leaves out assemblies that do not exist. All records
-    /// of one assembly are from the same point in time. The records of two assemblies may be from different points in
-    /// time.
+    /// Reads the records of several assemblies; see [`load`](Self::load). Leaves out assemblies that do not exist.
+    /// All records of one assembly are from the same point in time. The records of two assemblies may be from
+    /// different points in time.
     ///
     /// # Errors
     /// The errors of [`load`](Self::load).
@@ -236,8 +236,8 @@ pub trait Store: Send + Sync {
     /// Stores a document of the project ([`DocumentScope::Project`]), and returns the new revision of the document. The
     /// caller needs no lease. To store a document of an assembly, use [`commit`](Self::commit).
     ///
-    /// The method also stores each package of `packages` that the store does not contain yet. It drops the packages of
-    /// the previous revision to which no document, assembly or version refers any more.
+    /// The method also stores each package of `packages` that the store does not contain yet. It drops each package
+    /// of the previous revision if no document, assembly or version refers to the package any more.
     ///
     /// # Errors
     /// [`StoreError::DocumentChanged`] if the stored document does not meet the condition
@@ -248,8 +248,8 @@ pub trait Store: Send + Sync {
         packages: Vec<PackageRecord>,
     ) -> Result<Revision, StoreError>;
 
-    /// Drops a document of the project ([`DocumentScope::Project`]) if the document exists. Also drops the packages of
-    /// the document to which no other document, no assembly and no version refers. The caller needs no lease.
+    /// Drops a document of the project ([`DocumentScope::Project`]) if the document exists. Also drops each package
+    /// of the document if no other document, assembly or version refers to the package. The caller needs no lease.
     ///
     /// # Errors
     /// [`StoreError::DocumentChanged`] if the stored document does not meet the condition `expected`.

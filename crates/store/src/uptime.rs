@@ -1,8 +1,8 @@
 //! Monotonic time that all programs of one machine share.
 //!
-//! The wall clock may jump, because of NTP, a person, or the resume of a virtual machine. A lease that is
-//! measured by the wall clock may then expire early, or never. The kernel's monotonic clock never jumps. It
-//! stops while the machine sleeps, and the holder sleeps for the same time.
+//! The wall clock may jump, because of NTP, a person, or the resume of a virtual machine. A lease that is measured
+//! by the wall clock may then expire early, or never. The kernel's monotonic clock never jumps. It stops while the
+//! machine sleeps. So a lease does not expire while the holder on this machine sleeps.
 
 use windlass_model::Timestamp;
 

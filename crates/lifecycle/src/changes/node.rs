@@ -25,7 +25,7 @@ pub(crate) struct NodePath {
     pub(crate) absent: bool,
     /// Whether the plan raises the state of a resource of the element.
     pub(crate) climbs: bool,
-    /// Whether the plan removes the element, or changes it in another way; see [`Disposition`].
+    /// The most drastic change that the plan makes to a resource of the element, for example a removal.
     pub(crate) disposition: Disposition,
     /// The batch and the group in which the element changes, if it changes in a rolling change.
     pub(crate) rolls: Rolls,

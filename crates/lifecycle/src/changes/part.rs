@@ -196,8 +196,10 @@ impl<'a> Part<'a> {
 
     /// Returns the first step after which the part has a given [rank](crate::rank), or a higher one.
     ///
-    /// Usually, this step raises the part. In two cases, the step lowers the part instead: the removal of an old
-    /// instance leads to Absent, and the Stop of a Broken or healed part leads to Inactive.
+    /// Usually, this step raises the part. In two cases, the step lowers the part:
+    ///
+    /// - If the rank is that of Absent, the step removes the old instance.
+    /// - If the part is Broken or healed, the step may be its Stop, because the part may still run before the Stop.
     ///
     /// Returns `None` if the part has the rank already, or never reaches the rank.
     pub(crate) fn reaching(&self, rank: u8) -> Option<Draft> {

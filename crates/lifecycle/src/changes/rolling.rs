@@ -1,8 +1,9 @@
 //! Rolling changes: the batches in which the nodes of a group change.
 //!
-//! A *batch* consists of nodes of one group that change together. A batch changes at most as many Active nodes as may
-//! be down at once. The batches of all groups are numbered in one sequence, from 1. The number of a batch is its
-//! *turn*. A part has the turn of the batch in which it changes. If a part changes outside of batches, its turn is 0.
+//! A *batch* consists of nodes of one group that change together. A limit says how many nodes of the group may be
+//! down at once. The number of Active nodes that a batch changes is not above this limit. The batches of all groups
+//! are numbered in one sequence, from 1. The number of a batch is its *turn*. A part has the turn of the batch in
+//! which it changes. If a part changes outside of batches, its turn is 0.
 //!
 //! Some nodes of a group may be down before the plan begins. The plan repairs these nodes at once, outside of batches.
 //! So their parts have turn 0. But the first batch of the group lists these nodes, so that the second batch waits for
@@ -298,11 +299,11 @@ struct Nodes {
     ///
     /// Additional nodes don't count. A limit in percent refers to this number.
     count: usize,
-    /// The re-created parts whose new outputs a node in `works` reads. A node reads them if one of its parts is
-    /// re-installed and reads them. Outputs of parts inside the same node do not count.
+    /// The re-created parts whose new outputs the nodes in `works` read. A part is in this set if a re-installed
+    /// part of a node reads its output. Parts inside the same node do not count.
     ///
-    /// Such a node must go down together with these parts. So the nodes in `works` cannot change in batches if this
-    /// set is not empty.
+    /// A node must go down together with the parts whose outputs it reads. So if this set is not empty, the nodes
+    /// in `works` cannot change in batches.
     follows: BTreeSet<ElementName>,
 }
 
@@ -401,9 +402,11 @@ impl Groups<'_, '_> {
 }
 
 impl Nodes {
-    /// Returns the number of additional nodes that the group should have. If Active nodes change, `more`
-    /// determines the number. If no Active node changes, or if `more` allows no additional node, the number
-    /// is `open`: the number of the existing additional nodes that must stay.
+    /// Returns the number of additional nodes that the group should have.
+    ///
+    /// `more` is the number that the options or the group demand for a change of Active nodes. `open` is the number
+    /// of existing additional nodes that must stay. The function returns `open` in two cases: no Active node
+    /// changes, or `more` is zero or missing.
     fn surge(&self, more: Option<MaxSurge>, open: Option<u32>) -> u32 {
         let count = u32::try_from(self.count).unwrap_or(u32::MAX);
         let wanted = more.filter(|_| !self.works.is_empty()).map_or(0, |more| more.of(count));

@@ -16,7 +16,7 @@ pub(crate) struct Rolls {
     pub(crate) turn: u32,
     /// The number of the group that changes in batches, from 1; 0 if the element belongs to no such group.
     pub(crate) group: u32,
-    /// Whether several batches concern the element.
+    /// Whether the element is *tied* to batches, although no single batch contains its change.
     ///
     /// A part is tied if it must go down together with nodes that change in batches. The reason is that the part reads
     /// outputs of these nodes.

@@ -53,15 +53,17 @@ pub(crate) struct Constraints<'a> {
     holds: Holds,
     /// The rules for the way down: an element leaves a [rank](crate::rank) only after certain steps.
     releases: Holds,
-    /// Whether some parts go up, and another part may lack a step to a [rank](crate::rank).
+    /// Whether the plan raises some parts, and at least one part may lack a step that reaches a
+    /// [rank](crate::rank).
     ///
-    /// A part may lack a step if it does not go up, or if it goes up from a state above Absent. If the flag is
-    /// `false`, [`passed`](Self::passed()) returns an empty list without a search.
+    /// A part may lack a step if the plan does not raise it. The part may also lack a step if it never is Absent
+    /// during the plan. If the flag is `false`, [`passed`](Self::passed()) returns an empty list without a search.
     lacks_up: bool,
-    /// Whether some parts go down, and another part may lack a step that leaves a [rank](crate::rank).
+    /// Whether the plan lowers some parts, and at least one part may lack a step that leaves a [rank](crate::rank).
     ///
-    /// A part may lack a step if it does not go down, or if it goes down to a state above Absent. If the flag is
-    /// `false`, [`passed_leaving`](Self::passed_leaving()) returns an empty list without a search.
+    /// A part may lack a step if the plan does not lower it. The part may also lack a step if it never is Absent
+    /// during the plan. If the flag is `false`, [`passed_leaving`](Self::passed_leaving()) returns an empty list
+    /// without a search.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,
@@ -243,8 +245,8 @@ impl<'a> Constraints<'a> {
         found
     }
 
-    /// Returns a barrier that waits for some steps of an element's parts. For a single step, returns the step
-    /// itself.
+    /// Returns a barrier that waits for `steps`, the steps of an element's parts. If `steps` contains a single
+    /// step, returns this step.
     fn gather(&mut self, element: &Element, steps: Vec<Draft>, what: &str) -> Option<Draft> {
         if steps.len() < 2 {
             return steps.into_iter().next();
@@ -270,10 +272,10 @@ impl<'a> Constraints<'a> {
 
     /// Delays an element: the element reaches the [rank](crate::rank) `rank` only after the step `until`.
     ///
-    /// A resource must wait. An assembly or a group reaches the rank together with its last part, so the wait of one
-    /// part is sufficient. If possible, all parts wait: each part gets a soft constraint. The planner drops the
-    /// constraints that would close a cycle. If each part has a step to the rank, the planner keeps at least one
-    /// constraint.
+    /// If the element is a resource, the resource must wait. An assembly or a group reaches the rank together with
+    /// its last part, so the wait of one part is sufficient. If possible, all parts wait: each part gets a soft
+    /// constraint. The planner drops the constraints that would close a cycle. If each part has a step to the rank,
+    /// the planner keeps at least one constraint.
     pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: Draft, why: Why) {
         let priority =
             if element.kind == ElementKind::Resource { Priority::Required } else { Priority::Strong };

@@ -1,4 +1,5 @@
-//! The waits that follow from outputs: between a reader and the producer of an output.
+//! The waits between the part that publishes an output (the *producer*) and a part that reads the output (a
+//! *reader*).
 
 use windlass_model::resolve::{NothingYet, ResolveError};
 use windlass_plan::{Draft, WaitKind};

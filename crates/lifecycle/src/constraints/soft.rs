@@ -1,10 +1,9 @@
 //! The choice of the soft constraints that are kept if all soft constraints together would form a cycle.
 //!
-//! The waits of a plan must form an acyclic graph. *Soft constraints* are additional edges that may be
-//! dropped. Dropping as few edges as possible is the feedback arc set problem, which is NP-hard. So the
-//! algorithm drops few edges in one pass, perhaps not the fewest. Soft constraints may belong to a *whole*:
-//! an assembly or a group whose parts should all wait for the same step. A whole must keep at least one of
-//! its constraints.
+//! The waits of a plan must form an acyclic graph. *Soft constraints* are additional edges that may be dropped.
+//! Dropping as few edges as possible is the feedback arc set problem, which is NP-hard. So the algorithm drops few
+//! edges in one pass, perhaps not the fewest. Several soft constraints may form a *whole*: a set of constraints of
+//! which the planner must keep at least one. For example, all parts of an assembly should wait for the same step.
 //!
 //! 1. The function [`order`] finds an order of the steps in which each whole can keep a constraint. The function
 //!    uses Kahn's algorithm, but begins with the last step of the order.
@@ -28,8 +27,8 @@ pub(crate) enum Priority {
     Required,
     /// The wait is dropped if it would close a cycle of waits.
     Strong,
-    /// The wait is dropped if it would close a cycle of waits. It is dropped rather than a strong wait in the same
-    /// cycle.
+    /// The wait is dropped if it would close a cycle of waits. If the cycle also contains a strong wait, the weak
+    /// wait is dropped.
     Weak,
 }
 
@@ -87,15 +86,15 @@ pub(crate) fn kept(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint])
 
 /// Returns the position of each step in an order that satisfies at least one soft constraint of each *whole*.
 ///
-/// All parts of a whole (an assembly or a group) should wait for the same step. In the returned order, at least
-/// one step of the whole follows this awaited step. The order may contradict all other soft constraints. Returns
-/// `None` if no such order exists.
+/// All constraints of a whole make steps wait for the same step. In the returned order, at least one of the waiting
+/// steps follows this awaited step. The order may contradict all other soft constraints. Returns `None` if no such
+/// order exists.
 ///
 /// The algorithm builds the order from its end: it chooses the last step first, and the first step last. A step can
 /// be chosen on two conditions:
 ///
 /// - All steps that must wait for this step have been chosen.
-/// - For each whole that should wait for this step, a step of the whole has been chosen.
+/// - For each whole whose awaited step is this step, at least one waiting step of the whole has been chosen.
 ///
 /// If a step meets these conditions, it still meets them after other steps have been chosen. So the algorithm
 /// finds an order if there is one.

@@ -144,7 +144,8 @@ pub struct ElementChange {
     /// The change applies the desired values.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub values_in_doubt: bool,
-    /// Whether the resource is Failed because its Stop failed. Such a resource was complete.
+    /// Whether the resource is Failed because its Stop failed. Such a resource was complete, so its removal may
+    /// destroy data.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub could_not_be_stopped: bool,
     /// The properties that change.
@@ -209,7 +210,7 @@ pub struct RelationshipChange {
     pub before: Option<Ends>,
     /// The ends of the relationship after the change.
     pub after: Option<Ends>,
-    /// The changes of values that cause the plan to re-create pairs. The pairs were created with the old values.
+    /// The changed values because of which the plan re-creates pairs. The pairs were created with the old values.
     ///
     /// If the same change applies to several pairs, the list contains it once.
     pub values: Vec<ValueChange>,
@@ -325,8 +326,8 @@ impl ElementChange {
 
     /// Tells whether the change removes or replaces a resource that was complete, so that its data may be lost.
     ///
-    /// The removal of leftovers does not count: a resource whose Create or Install failed was never complete, and
-    /// a resource whose removal has begun no longer is.
+    /// The removal of leftovers does not count: a resource whose Create or Install failed was never complete, and a
+    /// resource whose removal has begun is no longer complete.
     pub fn destroys(&self) -> bool {
         let was_complete = match self.from {
             State::Absent => false,

@@ -65,7 +65,7 @@ fn by_phase<T>(of: impl Fn(Phase) -> T) -> Vec<T> {
     (0..=Phase::MAX).map(of).collect()
 }
 
-/// Returns the condition that holds at the end of a phase.
+/// Returns a text for display: the condition that holds at the end of a phase.
 fn label(number: Phase) -> String {
     let down = |offset| match offset {
         phase::STOP => "stopped",

@@ -49,8 +49,8 @@ pub fn down(current: &Current, topology: &Topology) -> Result<Plan, LifecycleErr
 /// - [`LifecycleError::Order`]: the waits form a cycle.
 /// - [`LifecycleError::Value`]: a value cannot be resolved.
 /// - [`LifecycleError::Unknown`]: the options name an element that neither version contains.
-/// - [`LifecycleError::NeedsExcepted`]: a part that the plan may change needs a part of [`Options::except`],
-///   and the state of the needed part is not sufficient, or its output is not known yet.
+/// - [`LifecycleError::NeedsExcepted`]: a part that the plan may change needs a part of [`Options::except`]. The
+///   needed part is not ready: its state is too low, or its output is not known yet.
 /// - [`LifecycleError::NeedsRemoved`]: a limited plan removes all parts at one end of a `depends-on`, and
 ///   keeps a part that depends on them.
 pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, LifecycleError> {

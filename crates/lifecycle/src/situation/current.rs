@@ -52,8 +52,8 @@ pub(crate) type OutdatedTargets = HashMap<ElementName, OutdatedSources>;
 
 /// The outdated pairs at one target. The key is the source of the pair.
 ///
-/// The value contains the values of the pair that have changed since the pair was created. If the removal of the pair
-/// is incomplete, the value may be empty.
+/// For each source, the list contains the changed values: the pair was created with other values. If the removal of
+/// the pair is incomplete, the list may be empty.
 pub(crate) type OutdatedSources = HashMap<ElementName, Vec<ValueChange>>;
 
 /// The recorded state of an element.

@@ -77,8 +77,8 @@ impl<'a> Reads<'a> {
     /// - the properties of the resources on which its operations are called.
     ///
     /// `installs` tells whether the plan installs an element. An element that the plan installs waits for these
-    /// outputs itself. So its properties are skipped, except if the relationship may be created before the
-    /// element is Installed.
+    /// outputs itself. So the function usually skips its properties. It reads them only if the relationship may be
+    /// created before the element is Installed.
     pub(crate) fn relationship(
         &mut self,
         relationship: &'a Relationship,

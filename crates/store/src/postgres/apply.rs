@@ -36,8 +36,8 @@ struct Statement {
     change: usize,
     sql: &'static str,
     values: Vec<Value>,
-    /// Returns the reason to refuse the change. The function is called if the statement has affected no row.
-    /// `None` if the change is accepted even then.
+    /// A function that returns the reason to refuse the change. It is called if the statement has affected no row.
+    /// If the field is `None`, the change is accepted even without an affected row.
     no_row: Option<fn(&Change) -> String>,
     sent: Sent,
 }

@@ -73,7 +73,7 @@ fn is_connection(code: &SqlState) -> bool {
     ["08", "28", "3D", "57P", "53"].iter().any(|class| code.code().starts_with(class))
 }
 
-/// Returns the server's message; without one, the error of the connection.
+/// Returns the message of the server. If the server has sent no message, returns the error of the connection.
 fn message_of(error: &tokio_postgres::Error) -> String {
     if let Some(said) = error.as_db_error() {
         return said.message().to_owned();

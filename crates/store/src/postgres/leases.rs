@@ -105,7 +105,7 @@ pub(super) async fn standing(
     Ok(row.map(|row| read_standing(&row)).transpose()?.flatten())
 }
 
-/// Reads a row; `None` for a row that was created only to be locked.
+/// Reads the stored state of a lease from a row. Returns `None` if the row was created only to be locked.
 fn read_standing(row: &Row) -> Outcome<Option<Standing>> {
     let Some(epoch) = NonZeroU64::new(row.get::<_, i64>(0).cast_unsigned()) else { return Ok(None) };
     let since = Timestamp::from_millis(row.get(1));
@@ -135,7 +135,7 @@ pub(super) async fn is_asked_to_stop(db: &impl GenericClient, process: ProcessId
     Ok(db.query_opt(sql, &[&process.0.cast_signed()]).await?.is_some())
 }
 
-/// Reserves `count` ids, and returns them in ascending order. Requests get their ids from the same counter.
+/// Reserves `count` process ids, and returns them in ascending order. Requests get their ids from the same counter.
 pub(super) async fn reserve_processes(db: &impl GenericClient, count: u32) -> Outcome<Vec<ProcessId>> {
     let sql = "UPDATE store SET reserved = reserved + $1 RETURNING reserved";
     let last: i64 = db.query_one(sql, &[&i64::from(count)]).await?.get(0);

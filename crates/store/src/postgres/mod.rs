@@ -1,8 +1,8 @@
 //! The store that several machines share: a schema of a PostgreSQL database.
 //!
-//! The store gives the same guarantees as the store in one file, by other means. One connection applies
-//! batches (`writer`). A few connections make changes outside of batches, such as the renewal of a lease, and a few
-//! connections read (`pool`). Leases are measured by the server's time.
+//! The store gives the same guarantees as the store in one file, by other means. One connection applies batches
+//! (`writer`). A few connections make changes outside of batches, such as the renewal of a lease, and a few
+//! connections read (`pool`). The server's clock decides whether a lease has expired.
 //!
 //! A batch locks the row of its lease, so that no other holder can take the lease while the batch is written. The
 //! batch also locks the single row of the table `feed`, which contains the number of the last event. So the

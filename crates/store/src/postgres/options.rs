@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Default schema of the tables.
 pub const SCHEMA: &str = "windlass";
 
-/// Default time limit for establishing a connection, unless the address sets one.
+/// Time limit for establishing a connection if the address sets none.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Options for opening a store on a server.

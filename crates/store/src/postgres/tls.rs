@@ -347,8 +347,8 @@ mod tests {
     }
 
     proptest! {
-        /// [`Wanted::take`] reads the same `sslmode` from an address as the crate `tokio-postgres`, for all modes that
-        /// this crate knows.
+        /// [`Wanted::take`] reads the same `sslmode` from an address as the crate `tokio-postgres`, for all modes
+        /// that `tokio-postgres` knows.
         #[test]
         fn the_mode_is_that_of_the_client_library(
             password in "[ab:@/?&=' %\\\\]{0,6}",

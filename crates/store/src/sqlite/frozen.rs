@@ -42,8 +42,8 @@ impl From<&Metadata> for FileState {
 }
 
 impl Frozen {
-    /// Returns `None` if the file at `path` does not contain all records, because some are still in SQLite's
-    /// write-ahead log.
+    /// Creates a [`Frozen`] with the current state of the store file at `path`. Returns `None` if some records are
+    /// only in SQLite's write-ahead log, and not yet in the file.
     pub(super) fn at(path: &Path, reason: StoreError) -> Option<Self> {
         let state = state_of(path)?;
         Some(Self { path: path.to_owned(), reason, state })
@@ -63,7 +63,8 @@ impl Frozen {
     }
 }
 
-/// Returns the state of a store's file. Returns `None` if the file can't be read alone.
+/// Returns the state of a store's file. Returns `None` if SQLite's write-ahead log contains data, because the file
+/// alone may then lack some records.
 fn state_of(path: &Path) -> Option<FileState> {
     let log = beside(path, "-wal").metadata();
     if log.is_ok_and(|log| log.len() > 0) {
@@ -78,7 +79,8 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// Returns the address of a file that SQLite then reads without locks and without a write-ahead log.
+/// Returns an address of the file at `path`. SQLite reads a file at such an address without locks and without a
+/// write-ahead log.
 fn immutable(path: &Path) -> OsString {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut address = b"file:".to_vec();
@@ -121,7 +123,8 @@ mod tests {
         frozen.check().unwrap();
     }
 
-    /// Records that another program has not yet written to the file itself are never left out.
+    /// If another program has written a record only to the log, the file is not read alone. Such a read would leave
+    /// out the record.
     #[test]
     fn a_file_with_a_log_is_not_read_alone() {
         let folder = tempfile::tempdir().unwrap();

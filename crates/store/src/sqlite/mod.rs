@@ -131,7 +131,7 @@ impl SqliteStore {
         &self.path
     }
 
-    /// Returns a function that reads the clocks by which leases are measured.
+    /// Returns a function that reads the clocks by which the store decides whether a lease has expired.
     fn time(&self) -> impl Fn() -> Moment + Send + 'static {
         let (clock, uptime) = (self.clock.clone(), self.uptime.clone());
         move || Moment { at: clock.now(), tick: uptime.now() }

@@ -31,8 +31,8 @@ pub(super) struct Opened {
 /// Opens the store at `path`.
 ///
 /// SQLite needs a second file beside a store, even to read it. If the folder is read-only or its disk is full, the
-/// store is opened for reading only, from the store's file alone. A caller that may create a store wants to write,
-/// so it gets the error instead.
+/// store is opened for reading only, from the store's file alone. If the options permit the creation of a store,
+/// the caller wants to write. In this case, the function returns the error.
 pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, StoreError> {
     match open_to_write(path, options) {
         Err(reason @ (StoreError::ReadOnly { .. } | StoreError::Full { .. })) if !options.create => {
@@ -99,7 +99,8 @@ pub(super) fn connect(path: &Path, busy: Duration) -> Result<Connection, StoreEr
     db.map_err(|error| Fault::from(error).at(path))
 }
 
-/// Creates an empty file that only the current user may read, and its folder, unless they exist.
+/// Creates the file `path` and its folder if they do not exist. The new file is empty, and only the current user
+/// may read it.
 fn make_file(path: &Path) -> Result<(), StoreError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folders = DirBuilder::new().recursive(true).mode(0o700).create(folder);
@@ -150,8 +151,8 @@ fn prepare(db: &Connection, options: &Options) -> Outcome<()> {
     Ok(())
 }
 
-/// Sets WAL mode. If two programs set it for a new file at the same time, SQLite refuses one of them at once
-/// and ignores the busy timeout. So this function retries by itself.
+/// Sets WAL mode. If two programs set this mode for a new file at the same time, SQLite refuses one of the programs
+/// at once, without waiting for the busy timeout. So this function retries by itself.
 fn keep_a_log(db: &Connection, busy: Duration) -> Outcome<()> {
     const PAUSE: Duration = Duration::from_millis(5);
     let mut waited = Duration::ZERO;

@@ -1,7 +1,7 @@
 //! Renaming of an assembly, in all of its rows.
 //!
-//! Foreign keys are immediate, so the row of the assembly with the new name is inserted first. Then the rows
-//! that refer to the assembly are changed. The row with the old name is deleted last.
+//! SQLite checks the foreign keys after each statement. So the row of the assembly with the new name is inserted
+//! first. Then the rows that refer to the assembly are changed. The row with the old name is deleted last.
 
 use rusqlite::{Connection, OptionalExtension};
 use windlass_model::document::DocumentKey;

@@ -34,15 +34,15 @@ use crate::watch::Watch;
 /// that opens the same file.
 ///
 /// All methods complete without waiting, and so do the [`Ticket`]s of commits, unless the test sets a latency. So a
-/// simulation on tokio's paused clock runs without real waiting. The store gives all guarantees of [`Store`]
-/// except one: the records are lost when the last handle is dropped.
+/// simulation on tokio's paused clock runs without real waiting. The store gives all guarantees of [`Store`] except
+/// durability: the records are lost when the last handle is dropped.
 #[derive(Clone)]
 pub struct MemoryStore {
     id: StoreId,
     terms: LeaseTerms,
     /// The clock of the machine that uses this handle.
     clock: Arc<dyn Clock>,
-    /// The store's own clock, by which leases are measured.
+    /// The store's own clock. By this clock, the store decides whether a lease has expired.
     time: Arc<dyn Clock>,
     processes: Arc<dyn Processes>,
     state: Arc<Mutex<State>>,
@@ -176,9 +176,10 @@ impl MemoryStore {
         state.sabotaged.clear();
     }
 
-    /// Returns a handle for a program that dies at its batch number `batch`, counted from 1. If `keeps_last`
-    /// is true, the program dies just after this batch is written, and otherwise just before. The tickets of
-    /// this batch and of later ones never resolve. The program neither renews nor releases leases any more.
+    /// Returns a handle for a program that dies at its batch number `batch`, counted from 1. If `keeps_last` is
+    /// true, the program dies just after this batch is written. If it is false, the program dies just before. The
+    /// tickets of this batch and of later ones never resolve. The program neither renews nor releases leases any
+    /// more.
     #[must_use]
     pub fn cut(&self, batch: u64, keeps_last: bool) -> (Self, Cut) {
         let left = AtomicU64::new(batch.max(1));

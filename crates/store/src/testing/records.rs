@@ -484,7 +484,7 @@ impl Records {
 }
 
 /// Changes outside of batches: of documents, of natural ids, and of requests. Also queries of documents, and of the
-/// assemblies of an owner. A natural id is the id that such an assembly has outside of windlass.
+/// assemblies of an owner. A natural id is the id that an assembly with an owner has outside of windlass.
 impl Records {
     pub(super) fn put_document(
         &mut self,

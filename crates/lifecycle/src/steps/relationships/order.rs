@@ -191,7 +191,7 @@ fn gate(
 #[derive(Clone, Copy)]
 struct Stage<'r> {
     ends: &'r [Endpoint],
-    /// The rank of the state that the relationship declares for these elements.
+    /// The rank of the state that the relationship declares for the elements of `ends`.
     rank: u8,
     /// The minimum rank that the elements of `ends` must have before the elements at the other end reach their states.
     least: u8,

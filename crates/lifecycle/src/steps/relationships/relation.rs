@@ -31,7 +31,7 @@ pub(super) struct Node<'a> {
     pub(super) stays: bool,
     /// Whether the plan brings the node below the state that the relationship requires.
     ///
-    /// Then the plan must remove the pairs of the node.
+    /// If the flag is `true`, the plan must remove the pairs of the node.
     pub(super) drops: bool,
     /// Whether the desired version of the relationship has pairs with this node.
     pub(super) wanted: bool,

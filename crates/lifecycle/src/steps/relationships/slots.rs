@@ -23,8 +23,9 @@ use super::relation::Node;
 ///
 /// - One of its nodes is *tied* to several batches. For example, the node is an assembly with parts in two batches.
 /// - Both nodes go down, but not in the same turn, and the relationship is suspended.
-/// - The plan removes the pair for good. There is one exception: a batch replaces one node of the pair, and the other
-///   node stays, or goes down in the same batch. Then the pair has the turn of this batch.
+/// - The plan removes the pair for good, and no batch replaces a node of the pair.
+/// - The plan removes the pair for good. A batch replaces one of its nodes, and the other node goes down outside of
+///   this batch.
 pub(super) type Slot = Option<u32>;
 
 /// The [`Slot`] of a pair whose source and target change outside of batches.
@@ -98,8 +99,8 @@ pub(super) fn is_done(slot: Slot, node: &Node<'_>) -> bool {
 /// the pair in the same slot.
 ///
 /// If the source and the target go down in different turns, the plan re-creates the pair a second time. The second
-/// value is the slot of this second time; otherwise `None`. A `suspended` relationship has no second time, because its
-/// pairs are created only after the last batch.
+/// value is the slot of this second re-creation; `None` if there is none. The pairs of a `suspended` relationship
+/// are never re-created a second time, because they are created only after the last batch.
 pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (Slot, Option<Slot>) {
     if source.path.rolls.tied || target.path.rolls.tied {
         return (None, None);

@@ -14,11 +14,14 @@ use super::slots::{InSlot, Slot, is_done, moves_in};
 use crate::constraints::{Arrival, Constraints, Priority};
 use crate::rank;
 
-/// Delays the step `step`, which removes pairs in the batch `slot`, while a node still needs these pairs.
+/// Delays the step `step`, which removes pairs, while a node still needs these pairs.
 ///
-/// The plan re-creates these pairs twice: an earlier step has created them, and they are created again after `step`.
-/// The earlier step has created them for the node that changes first. If this node has the modifier `pre`, the pair
-/// must exist when the node reaches its required state. So `step` waits until the node has reached the state.
+/// The plan re-creates these pairs twice, because the two nodes of each pair change in different batches. The
+/// earlier of the two batches has already re-created the pairs. `step` removes them again in the later batch,
+/// `slot`.
+///
+/// The node that changes in the earlier batch may have the modifier `pre`: the pair must exist when the node
+/// reaches its required state. In this case, `step` waits until the node has reached the state.
 ///
 /// The function ignores each node that changes in the batch `slot`. `again` contains the sources of the pairs, as
 /// positions in `making.sources`.
@@ -228,8 +231,8 @@ pub(super) fn hold_sources<'n, 'a: 'n>(
 
 /// Tells whether there are several sources, all of them resources.
 ///
-/// Then a failed source does not prevent the relationship between the other sources and the target. For an
-/// assembly or a group as source, the function returns false: the state of such a source depends on all its
+/// If this is the case, a failed source does not prevent the relationship between the other sources and the target.
+/// For an assembly or a group as source, the function returns false: the state of such a source depends on all its
 /// parts, and some of these parts may wait for the relationship itself.
 fn are_apart<'n, 'a: 'n>(sources: impl Iterator<Item = &'n Node<'a>>) -> bool {
     let mut count = 0;

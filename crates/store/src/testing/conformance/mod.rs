@@ -46,11 +46,11 @@ pub trait Harness: Send + Sync {
     /// of [`clock`](Self::clock) by `millis` milliseconds, or behind it if `millis` is negative.
     async fn open_askew(&self, millis: i64) -> Box<dyn Store>;
 
-    /// Advances the clocks of all handles, and the time by which leases are measured.
+    /// Advances the clocks of all handles, and the time by which the store decides whether a lease has expired.
     async fn advance(&self, by: Duration);
 
     /// Returns the wall clock that all handles from [`open`](Self::open) read. A change of this clock does not
-    /// change the time by which leases are measured.
+    /// change the time by which the store decides whether a lease has expired.
     fn clock(&self) -> &ManualClock;
 
     /// Makes the store's database fail from now on for every batch that adds an event of the assembly.
