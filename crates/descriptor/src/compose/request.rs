@@ -86,7 +86,7 @@ pub struct GivenPlaces {
 }
 
 impl GivenPlaces {
-    /// Copies the places of the parameter `name` from `other`.
+    /// Copies the data about the parameter `name` from `other`, such as the place of the parameter in its file.
     pub fn copy(&mut self, other: &Self, name: &str) {
         let owned = || name.to_owned();
         self.names.extend(other.names.get(name).map(|place| (owned(), place.clone())));

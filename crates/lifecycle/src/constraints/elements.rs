@@ -53,17 +53,19 @@ pub(crate) struct Constraints<'a> {
     holds: Holds,
     /// The rules for the way down: an element leaves a [rank](crate::rank) only after certain steps.
     releases: Holds,
-    /// Whether the plan raises some parts, and at least one part may lack a step that reaches a
-    /// [rank](crate::rank).
+    /// Whether [`passed`](Self::passed()) must search. If the flag is `false`, `passed` returns an empty list. The flag
+    /// is `true` if both of these conditions hold:
     ///
-    /// A part may lack a step if the plan does not raise it. The part may also lack a step if it never is Absent
-    /// during the plan. If the flag is `false`, [`passed`](Self::passed()) returns an empty list without a search.
+    /// - The plan raises at least one part.
+    /// - The plan does not raise all parts, or a part is never Absent during the plan. Such a part has no step to some
+    ///   of the [ranks](crate::rank), so the part cannot wait before it reaches this rank.
     lacks_up: bool,
-    /// Whether the plan lowers some parts, and at least one part may lack a step that leaves a [rank](crate::rank).
+    /// Whether [`passed_leaving`](Self::passed_leaving()) must search. If the flag is `false`, `passed_leaving` returns
+    /// an empty list. The flag is `true` if both of these conditions hold:
     ///
-    /// A part may lack a step if the plan does not lower it. The part may also lack a step if it never is Absent
-    /// during the plan. If the flag is `false`, [`passed_leaving`](Self::passed_leaving()) returns an empty list
-    /// without a search.
+    /// - The plan lowers at least one part.
+    /// - The plan does not lower all parts, or a part is never Absent during the plan. Such a part has no step that
+    ///   leaves some of the [ranks](crate::rank), so the part cannot wait before it leaves this rank.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,
