@@ -34,9 +34,8 @@ pub(crate) struct Written {
 impl Written {
     /// Returns the operations of an update that publishes the written values.
     ///
-    /// If the script is a launch, the operations also remove old output properties from the instance document: the
-    /// properties that this launch did not write. But if the script has deleted the folder of output properties, the
-    /// operations remove nothing.
+    /// If the script is a launch, the operations also remove each old output property that this launch did not write.
+    /// But if the script has deleted the folder of output properties, the operations remove nothing.
     fn operations(self, role: &Role, call: &Call) -> Vec<(Path, Op)> {
         let path = |interface: &str, name: &str| {
             Path::from_keys(["interfaces", interface, "signals", name]).expect("no key is empty")
