@@ -607,7 +607,8 @@ fn undecided(name: &AssemblyName, calls: &[CallRecord]) -> String {
         .map(|call| {
             let of = call.pair.as_ref().map(|pair| format!(" of {}", pair.named())).unwrap_or_default();
             let id = if shares_element(call, calls) { format!("; call {}", call.id) } else { String::new() };
-            format!("  {} {}{of} (started {}{id})", call.element.local(), call.action, call.started)
+            let why = call.unknown.as_ref().map(|unknown| format!(": {}", unknown.why)).unwrap_or_default();
+            format!("  {} {}{of} (started {}{id}){why}", call.element.local(), call.action, call.started)
         })
         .collect();
     let one_by_one = match calls {

@@ -567,7 +567,10 @@ impl Context for CallContext {
             return ended(outcome, &job);
         }
         if let Some(from) = &self.elsewhere {
-            return Err(lost(format!("its job was started from {from}, and can't be observed from here")));
+            return Err(lost(format!(
+                "its job was started from {from}, and only `windlass retry {}` there can find the outcome",
+                self.assembly
+            )));
         }
         // A job of an earlier process may have run, or may still run, on a runtime that can't be reached now.
         let is_known = self.journal.jobs.contains_key(id.as_str());

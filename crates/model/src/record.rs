@@ -19,6 +19,7 @@ use windlass_secret::SecretRef;
 
 pub use self::call::{
     Advance, Assumption, CallRecord, CallState, Effect, Failure, FailureKind, JobEnd, JobRecord,
+    UnknownOutcome,
 };
 pub use self::command::{CommandRecord, CommandState};
 pub use self::event::{Event, EventDraft, EventRecord, Severity};

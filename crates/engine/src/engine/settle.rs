@@ -41,6 +41,7 @@ impl Engine {
         };
         let interrupted = snapshot.processes.clone();
         self.refuse_damaged(&snapshot)?;
+        self.reopen(&mut snapshot).await?;
         if snapshot.calls.iter().any(|call| call.state != CallState::Undecided) {
             self.settle(lease, snapshot, stop).await?;
             snapshot = self.reload(name).await?;
@@ -60,6 +61,24 @@ impl Engine {
         Ok(Some(snapshot))
     }
 
+    /// Opens undecided calls again if this program may find out their outcomes. Such a call became undecided on another
+    /// host or in another folder, and its last attempt was made on this host and in this folder.
+    async fn reopen(&self, snapshot: &mut Snapshot) -> Result<(), EngineError> {
+        for call in snapshot.calls.iter_mut().filter(|call| call.state == CallState::Undecided) {
+            if call.unknown.as_ref().is_none_or(|unknown| unknown.by == self.env.home) {
+                continue;
+            }
+            let from = match call.from.clone() {
+                Some(from) => Some(from),
+                None => self.store.process(call.process).await?.and_then(|process| process.from),
+            };
+            if from.as_ref() == Some(&self.env.home) {
+                call.state = CallState::Open;
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the snapshot that would exist if the operator's answer about the undecided calls were recorded.
     ///
     /// A call is undecided if windlass can't determine its outcome. If an undecided call has no answer, the
@@ -74,6 +93,7 @@ impl Engine {
         mut snapshot: Snapshot,
         assume: Option<Answer>,
     ) -> Result<Snapshot, EngineError> {
+        self.reopen(&mut snapshot).await?;
         let is_settled = snapshot.calls.iter().all(|call| call.state == CallState::Undecided);
         if assume.is_some() && !is_settled {
             return Err(EngineError::NotObserved(name.clone()));

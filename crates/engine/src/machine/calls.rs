@@ -4,7 +4,7 @@ use windlass_driver::{Observation, Observed, Report, Settled};
 use windlass_model::instance::{InstanceView, LogEntry, Status, clear_complaint};
 use windlass_model::record::{
     Advance, Assumption, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, Severity,
-    StepEnd, StepState,
+    StepEnd, StepState, UnknownOutcome,
 };
 use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, Transition};
 use windlass_store::Change;
@@ -372,6 +372,9 @@ impl ProcessMachine {
     }
 
     pub(super) fn undecided(&mut self, id: &CallId, why: &str) {
+        if let Some(run) = self.calls.get_mut(id) {
+            run.record.unknown = Some(UnknownOutcome { why: why.to_owned(), by: self.home.clone() });
+        }
         let Some(run) = self.finish_call(id, CallState::Undecided) else { return };
         let failure = Failure::new(
             FailureKind::Lost,

@@ -136,6 +136,7 @@ impl Preparer {
             from: seed.from,
             then: seed.then,
             state: CallState::Open,
+            unknown: None,
             started: seed.started,
             ended: None,
         };

@@ -157,6 +157,27 @@ async fn killed_elsewhere_what_is_open_is_asked_about() {
     assert!(asked > 40, "asked {asked} times");
 }
 
+/// On another machine, the outcome of a call is unknown. The machine of the call's job still finds the outcome.
+#[tokio::test(start_paused = true)]
+async fn undecided_elsewhere_it_is_decided_where_its_job_ran() {
+    let mut rig = Rig::new(Effect::Once);
+    let desired = || Sketch::new(&["a"]).desired();
+    assert!(rig.up_until_killed(desired(), Duration::from_millis(5)).await);
+    let here = rig.move_to("there:/project", None);
+    for _ in 0..2 {
+        let refused = rig.up(desired()).await.unwrap_err();
+        assert!(matches!(refused, EngineError::NeedsDecision { .. }), "{refused}");
+        let why =
+            "its job was started from here:/project, and only `windlass retry t` there can find the outcome";
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
+    let there = rig.move_to("here:/project", Some(here));
+    let ended = rig.up(desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+    assert_eq!(rig.jobs.effects(), ["a Install", "a Configure", "a Start"]);
+    assert_eq!((there.submitted(), rig.jobs.submitted().len()), (Vec::new(), 3));
+}
+
 /// A process began on one machine and was killed there. A second machine resumed it, and was killed, too. The second
 /// machine then finds its own jobs, so no call runs more than once on each machine.
 #[tokio::test(start_paused = true)]

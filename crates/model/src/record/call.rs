@@ -59,10 +59,24 @@ pub struct CallRecord {
     pub then: Advance,
     /// The state of the call.
     pub state: CallState,
+    /// The reason why the outcome of the call is unknown. None if the outcome was never unknown, and in records of an
+    /// older windlass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<UnknownOutcome>,
     /// The time at which the call started.
     pub started: Timestamp,
     /// The time at which the call ended; none before the end.
     pub ended: Option<Timestamp>,
+}
+
+/// The reason why a windlass program could not find out the outcome of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnknownOutcome {
+    /// The reason, for messages.
+    pub why: String,
+    /// The host and the folder of this windlass program, as text. A program on the host and in the folder of the
+    /// current attempt may find out the outcome later.
+    pub by: String,
 }
 
 /// The change to an element or to a pair if a call succeeds. A pair is a relationship between two nodes.

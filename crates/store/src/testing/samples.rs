@@ -182,6 +182,7 @@ pub fn call(assembly: &AssemblyName, process: u64, step: u32, state: CallState) 
         then: windlass_model::record::Advance::Progress(1),
         ended: (!state.is_open()).then_some(TIME),
         state,
+        unknown: None,
         started: TIME,
     }
 }

@@ -131,6 +131,13 @@ impl Rig {
         }
     }
 
+    /// Moves to another machine, whose engines do not find the jobs of this machine. Returns the jobs of this machine.
+    pub(crate) fn move_to(&mut self, home: &str, jobs: Option<Jobs>) -> Jobs {
+        self.home = home.to_owned();
+        let jobs = jobs.unwrap_or_else(|| Jobs::new(self.clock.clone()));
+        std::mem::replace(&mut self.jobs, jobs)
+    }
+
     /// Creates an engine, as a new process would.
     pub(crate) fn engine(&self) -> (Engine, Holder) {
         self.engine_of(self.store.clone(), self.jobs.clone())
