@@ -131,8 +131,8 @@ impl Windlass {
     /// Checks an intent that removes an assembly. Refuses to remove an application to which other applications refer,
     /// unless the removal is forced or no resource of the application exists.
     ///
-    /// If the removal is allowed and `notes` is true, calls [`Removal::note`], so that windlass can later show the
-    /// references as dangling. Does nothing for intents that remove no assembly.
+    /// If the removal is allowed and `notes` is true, calls [`Removal::note`]. After the removal, windlass can then
+    /// show that the references refer to a removed application. Does nothing for intents that remove no assembly.
     pub(crate) async fn removed(
         &self,
         store: &Arc<dyn Store>,

@@ -17,8 +17,8 @@ struct Open {
 }
 
 impl Open {
-    /// Prepares the check of an assembly. Returns `None` for an assembly without a name, because no other
-    /// assembly can contain it.
+    /// Prepares the check whether an assembly contains itself. Returns `None` for an assembly without a name. Such
+    /// an assembly can't contain itself, because a descriptor refers to nested assemblies by name.
     fn new(assembly: Arc<AssemblyDescriptor>) -> Option<Self> {
         let name = assembly.name.as_ref()?.value.clone();
         let parts = assembly.composition.values().filter_map(|part| part.kind.clone());

@@ -378,8 +378,8 @@ mod tests {
         assert!(Arc::ptr_eq(&found, &made.unwrap().unwrap()));
     }
 
-    /// The test has only one thread. If the opening of the store blocked the thread, the second task could
-    /// not unlock the file.
+    /// Two futures run on the only thread of the test: one opens the store, and the other unlocks the file of the
+    /// store. If the opening blocked the thread, the file would stay locked.
     #[tokio::test]
     async fn opening_a_store_blocks_no_other_task() {
         let folder = tempfile::tempdir().unwrap();

@@ -46,8 +46,8 @@ impl Neighbours {
     }
 
     /// Finds assemblies with the descriptor that a reference in `wanted` names. Versions of the descriptor are not
-    /// compared, and the assembly `own` is left out. The result includes assemblies to which no reference may refer at
-    /// present, such as an assembly that is being taken down. For such an assembly, the field
+    /// compared. The assembly `self.own` is left out. The result includes assemblies to which no reference may
+    /// refer at present, such as an assembly that is being taken down. For such an assembly, the field
     /// [`unfit`](Existing::unfit) contains the reason.
     pub(crate) async fn candidates(
         &self,

@@ -20,8 +20,8 @@ use crate::error::Error;
 /// more rounds than this maximum.
 const ROUNDS: usize = 32;
 
-/// Maximum number of fixes that a round (see [`ROUNDS`]) tries one by one. A round does so only if all fixes of the
-/// round together would cause new syntax errors. The round applies no fixes beyond this number.
+/// Maximum number of fixes that a round (see [`ROUNDS`]) tries one by one. If all fixes of a round together would
+/// cause new syntax errors, the round tries each fix alone. The round applies no fixes beyond this number.
 const MOST_TRIED: usize = 500;
 
 /// Whether [`repair_paths`] changes the files.

@@ -131,9 +131,9 @@ impl Daemon<'_> {
         }));
     }
 
-    /// Begins the requests that have waited for the end of a discovery. Then reports the instances that the discovery
-    /// has added or has found destroyed, and the problems of the discovery. `found` contains `None` if another daemon
-    /// has run the discovery.
+    /// Begins the requests that have waited for the end of a discovery. Then reports the adopted instances, the
+    /// destroyed instances, and the problems of the discovery. If another daemon has run the discovery, `found`
+    /// contains `None`, and nothing is reported.
     pub(super) async fn note_discovered(
         &mut self,
         factory: &AssemblyName,

@@ -1,5 +1,6 @@
 //! Reactions of the daemon to policies. If a policy demands a change, such as a heal, the daemon starts the
-//! change. The daemon reports a repeated finding only once.
+//! change. If the daemon finds the same problem repeatedly, for example that scaling is impossible, it reports the
+//! problem only once.
 
 use windlass_engine::monitor::{Act, Demand, MOST_HEALS};
 use windlass_lifecycle::{Scale, scaled};

@@ -105,16 +105,16 @@ impl Roster {
         }
     }
 
-    /// Suspends the timeouts of an assembly until [`adopt`](Self::adopt) or [`resume`](Self::resume) is
-    /// called for it.
+    /// Suspends the timeouts of an assembly: no expected sample counts as missing. The timeouts stay suspended
+    /// until [`adopt`](Self::adopt) or [`resume`](Self::resume) is called for the assembly.
     pub(super) fn pause(&mut self, name: &AssemblyName) {
         if let Some(due) = self.watched.get_mut(name).and_then(|watched| watched.due.take()) {
             self.agenda.remove(&(due, name.clone()));
         }
     }
 
-    /// Resumes the timeouts of an assembly that has not changed since [`pause`](Self::pause). For a changed assembly,
-    /// the caller must use [`adopt`](Self::adopt) instead.
+    /// Resumes the timeouts that [`pause`](Self::pause) has suspended: an expected sample can count as missing
+    /// again. If the assembly has changed since `pause`, the caller must use [`adopt`](Self::adopt) instead.
     pub(super) fn resume(&mut self, name: &AssemblyName) {
         self.reschedule(name);
     }

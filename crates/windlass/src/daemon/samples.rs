@@ -18,7 +18,8 @@ pub(super) struct Looked {
     pub(super) samples: Vec<Result<Sample, String>>,
     /// The states of the parts that no policy heals.
     pub(super) others: Vec<DriftView>,
-    /// The parts that could not be checked and the reason, as text. Example: the container engine is down.
+    /// A text about the parts whose check could not run: the name and the failure of the first part, and the number
+    /// of further parts. `None` if all checks ran.
     pub(super) unseen: Option<String>,
 }
 

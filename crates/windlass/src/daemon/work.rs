@@ -43,8 +43,9 @@ pub(super) enum Message {
     /// A health check of an assembly has ended.
     Looked {
         assembly: AssemblyName,
-        /// The value of [`Watched::watch`](super::roster::Watched::watch) at the start of the check. If the
-        /// value differs at the end of the check, the daemon ignores the result.
+        /// The value of [`Watched::watch`](super::roster::Watched::watch) at the start of the check. The daemon
+        /// changes this number when it reads the assembly again after a change. If the number has changed at the
+        /// end of the check, the daemon ignores the result.
         watch: u64,
         seen: Result<Looked, EngineError>,
     },
@@ -101,8 +102,8 @@ impl Context {
         }
     }
 
-    /// Stores an application as the last target of all references to it, before the application is removed.
-    /// After the removal, the stored targets show that the application existed.
+    /// Stores the name of an application for each reference to it, before the application is removed. After the
+    /// removal, the stored names show that the references once had a target.
     async fn note_removal(&self, name: &AssemblyName) {
         let noted = async { Removal::of(&self.engine.store, name).await?.note().await };
         if let Err(error) = noted.await {

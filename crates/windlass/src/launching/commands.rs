@@ -152,9 +152,9 @@ impl Launcher<'_> {
         Ok(Request::call(part, inner.to_string().parse()?, arguments))
     }
 
-    /// Returns the last command that was called on an application, with its results. Only the 20 newest processes of
-    /// the application are read. Returns `None` if none of these processes called a command, or if the last call was
-    /// not recorded.
+    /// Returns the last command that was called on an application, with its results. Only the 20 newest processes
+    /// of the application are read. Returns `None` if none of these processes called a command. Also returns `None`
+    /// if the store has no record of the last called command.
     ///
     /// # Errors
     /// Fails if there is no store, or if the store fails.

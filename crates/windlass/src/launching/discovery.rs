@@ -57,7 +57,8 @@ pub struct FoundView {
     /// - `changed`: already an application. Reported changes were applied, or would be applied without `--dry-run`.
     /// - `destroyed`: the script reports that the instance no longer exists.
     /// - `gone`: the script did not find the instance. The records do not change.
-    /// - `waits`: not adopted, because a launch that has not ended or has failed may have created the instance.
+    /// - `waits`: not adopted. The launch of an application is unfinished or has failed, and may have created the
+    ///   instance.
     pub result: &'static str,
     /// The reason why the instance was not adopted, or why a reported change was not applied.
     pub problem: Option<String>,
@@ -69,7 +70,7 @@ pub(crate) struct Known {
     /// The applications whose natural ids are recorded, by natural id.
     pub(crate) by_natural: BTreeMap<String, AssemblyName>,
     /// One of the applications without a recorded natural id; `None` if all have one. An application lacks the id if
-    /// its launch has not ended or has failed. Such a launch may have created an instance.
+    /// its launch is unfinished or has failed. Such a launch may have created an instance.
     pub(crate) launching: Option<AssemblyName>,
 }
 
@@ -268,8 +269,9 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Makes the change `work`, and writes the result into the view of the found instance. `None` changes nothing. In a
-    /// dry run, only determines whether the change would alter a record. Fails if `self.stop` is triggered.
+    /// Makes the change `work`, and writes the result into the view of the found instance. If `work` is `None`,
+    /// changes nothing. In a dry run, only determines whether the change would alter a record. Fails if `self.stop`
+    /// is triggered.
     async fn record(&self, mut view: FoundView, work: Option<FoundWork>) -> Result<FoundView, Error> {
         if self.stop.soon.is_cancelled() {
             return Err(EngineError::Stopped.into());
@@ -328,8 +330,8 @@ impl Search<'_> {
     }
 }
 
-/// Reads the applications of a factory by natural id. If windlass was killed during an adoption, the record
-/// of the application may lack the natural id. In this case, the id is read from the records of the
+/// Reads the recorded applications of a factory, with their natural ids. If windlass was killed during an adoption,
+/// the record of the application may lack the natural id. In this case, the id is read from the records of the
 /// application's instances.
 async fn known(store: &dyn Store, factory: &AssemblyName) -> Result<Known, Error> {
     let mut known = Known { by_natural: BTreeMap::new(), launching: None };

@@ -52,8 +52,8 @@ pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct RuntimeContext {
-    /// The state folder of the project, which need not exist. Each kind keeps its files in its own folder
-    /// inside it.
+    /// The state folder of the project. The folder need not exist. The kinds of runtimes keep their files in
+    /// subfolders, such as `jobs` and `rooms`.
     pub state: PathBuf,
     /// The folder with the images of sandboxes.
     pub images: PathBuf,

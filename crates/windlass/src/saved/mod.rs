@@ -197,8 +197,9 @@ impl SavedPlan {
         &self.assembly
     }
 
-    /// Refuses `given` if it lacks a secret of the plan, or if it contains a parameter that is not a secret of the
-    /// plan. Parameters from files and environment variables are not refused, because other plans may need them.
+    /// Refuses the user's input `given` in two cases: a secret of the plan is missing, or `given` contains a
+    /// parameter that is not a secret of the plan. The second case does not apply to parameters from files and
+    /// environment variables, because other plans may need them.
     fn check_secrets(&self, given: &AssemblyInput) -> Result<(), SavedPlanError> {
         let none = BTreeSet::new();
         let secrets = self.up.as_ref().map_or(&none, |recipe| &recipe.secrets);

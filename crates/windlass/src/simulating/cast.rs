@@ -32,8 +32,9 @@ pub struct ManifestFile {
     /// The title under which the simulation publishes the manifest. `None` means the name of the file without its
     /// extension, for example `web-vm`.
     ///
-    /// Another manifest may refer to a title that differs from this name only in letter case and punctuation, for
-    /// example `Web VM`. The manifest then gets this title.
+    /// `None` has one exception: another manifest may refer to a title that differs from the name of the file only
+    /// in letter case and punctuation, for example `Web VM`. In this case, the manifest in the file gets the title
+    /// `Web VM`.
     pub title: Option<String>,
 }
 
@@ -94,8 +95,8 @@ impl Compiled {
         properties.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Returns the full name of the field `component` in the simulated application or factory `assembly`. For example,
-    /// the full name in the application `vm-2` is `vm-2__machine`.
+    /// Returns the full name of the manifest's component in the simulated application or factory `assembly`. For
+    /// example, the component `machine` has the full name `vm-2__machine` in the application `vm-2`.
     pub(super) fn element(&self, assembly: &AssemblyName) -> ElementName {
         let root = ElementName::from(assembly);
         self.component.component.as_ref().map_or_else(|| root.clone(), |part| root.child(part))

@@ -65,9 +65,9 @@ impl Host<'_> {
         asked
     }
 
-    /// Returns the results of a health check of `batch` without a call of the driver. Each application in `batch` must
-    /// have an answer of the variant [`Says::Instance`]. In a simulation without a runtime, the default answer replaces
-    /// a missing answer.
+    /// Returns the results of a health check of `batch` without a call of the driver. This is possible if each
+    /// application in `batch` has an answer of the variant [`Says::Instance`]. In a simulation without a runtime,
+    /// the default answer replaces a missing answer.
     ///
     /// Returns `None` if an application has no such answer, or if the health check reaches its timeout.
     fn known(&self, title: usize, batch: &[Element<'_>]) -> Option<Asked> {

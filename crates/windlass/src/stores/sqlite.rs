@@ -36,7 +36,7 @@ impl StoreKind for Sqlite {
     }
 
     /// Returns a notice if the state folder contains a key and no SQLite file. The key is created together with a
-    /// store. So the SQLite file was lost, or the state is in a database.
+    /// store. So the SQLite file was lost, or the state is in a PostgreSQL database.
     fn lost(&self, settings: &StoreSettings) -> Option<String> {
         let file = settings.folder.join(FILE);
         let KeySource::File(key) = &settings.key else { return None };

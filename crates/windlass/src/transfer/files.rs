@@ -187,8 +187,7 @@ impl TransferFiles {
     }
 
     /// Rolls an interrupted export back. Removes the export file, if this export has written it. Also removes the
-    /// draft, which is the file before it gets its final name, and the note, which records that the export is
-    /// running.
+    /// temporary files of the export: the draft of the export file, and the file `note`.
     pub(super) fn roll_back(&self, note: &Path, under_way: &UnderWay) -> Result<(), Error> {
         let written = exported_in(&under_way.file).and_then(|exported| exported.records.transfer);
         if written.as_ref() == Some(&under_way.transfer) {

@@ -323,8 +323,8 @@ pub enum ProcessEntry<'v> {
 }
 
 impl ProcessLog {
-    /// Returns the steps and the activity, sorted by time. A step that did not start is sorted by the time of
-    /// its end.
+    /// Returns the steps and the entries of the activity log, sorted by time. The time of a step is its start. If
+    /// the step did not start, its time is its end.
     pub fn entries(&self) -> Vec<ProcessEntry<'_>> {
         let steps = self
             .steps

@@ -141,8 +141,8 @@ pub struct BecauseView {
     pub reason: String,
     /// The place of the declaration that causes the wait.
     pub origin: Option<Origin>,
-    /// Whether the waits of the awaited step are left out after this entry. They are left out if they already follow an
-    /// earlier entry with the same awaited step. False for an awaited step without waits.
+    /// Whether an earlier entry has the same awaited step. The waits of the awaited step then follow the earlier
+    /// entry, and are not repeated after this entry. False if the awaited step has no waits.
     pub repeated: bool,
 }
 

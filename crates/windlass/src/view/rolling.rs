@@ -135,7 +135,8 @@ fn results(steps: &[StepView], begun: &HashMap<StepId, bool>) -> Vec<RollingView
     views
 }
 
-/// Returns the node of a group to which a part belongs. Returns `None` if the part belongs to no node.
+/// Returns the node of the group `group` that is or contains the part `part`. Returns `None` if the group has no
+/// such node.
 fn node_of(part: &ElementName, group: &ElementName) -> Option<ElementName> {
     const SEPARATOR: &str = "__";
     let rest = part.as_str().strip_prefix(group.as_str())?.strip_prefix(SEPARATOR)?;

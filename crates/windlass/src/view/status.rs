@@ -150,7 +150,7 @@ pub struct UndecidedView {
     pub action: String,
     /// The relationship for which the call was to execute an operation; `None` for other calls.
     pub relationship: Option<String>,
-    /// The two nodes that the call was to connect or separate; `None` if the call was not to execute an operation of a
+    /// The two nodes that the operation of the call connects or separates. `None` if the call belongs to no
     /// relationship.
     pub pair: Option<PairView>,
 }

@@ -41,7 +41,7 @@ pub(crate) struct Wiring {
 /// The state of a mapping in an environment. A mapping is a pin of a factory, such as `vms.vm-by-id`, that receives the
 /// instances of another factory.
 pub(crate) enum Mapping {
-    /// The mapping is bound to the factory with this name. The instances of this factory are the value of the mapping.
+    /// The mapping receives the instances of the factory with this name.
     Bound(AssemblyName),
     /// The mapping receives no instances. The text is the reason.
     Open(String),

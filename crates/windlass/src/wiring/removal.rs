@@ -82,9 +82,10 @@ impl Removal {
         self.by
     }
 
-    /// Stores the name of the assembly for each reference from an instance to the assembly. After the removal of the
-    /// assembly, windlass then shows these references as dangling, not as pending. As long as a reference can be
-    /// resolved, the stored name has no effect.
+    /// Stores the name of the assembly for each reference from an instance to the assembly. After the removal of
+    /// the assembly, windlass then shows these references as dangling, because their target was removed. Without
+    /// the stored name, windlass would show them as pending, as if the target had never existed. As long as a
+    /// reference can be resolved, the stored name has no effect.
     ///
     /// If the assembly is a factory, also deletes the names that are stored for the references from the factory's own
     /// instances. Otherwise, a later factory of the same name would read these names.
@@ -136,9 +137,11 @@ impl Wiring {
         Ok(())
     }
 
-    /// Does the work of [`referring_instances`](Self::referring_instances) for the instances of one factory in one
-    /// environment. These instances belong to `factory`, and the application `removal.name` belongs to the factory
-    /// `of`. `mappings` contains the ids of the pins through which `factory` receives the instances of `of`.
+    /// Finds the applications of `factory` in one environment whose instances refer to the application
+    /// `removal.name`. Adds these applications to `removal.by`, and their references to `removal.keys`.
+    ///
+    /// The application `removal.name` belongs to the factory `of`. The parameter `mappings` contains the ids of the
+    /// pins through which `factory` receives the instances of `of`.
     async fn instances_with(
         &mut self,
         environment: &DocumentName,

@@ -23,9 +23,9 @@ pub struct ServiceReferenceView {
     /// The service for which the reference stands. If the user has chosen a service, the field contains this service,
     /// even if the service was removed or does not fit.
     ///
-    /// If the user has not chosen a service, the field contains the only service that fits. The field is `None` if no
-    /// service or several services fit. The field is also `None` if the environment itself replaces the service: its
-    /// markers and properties supply all values of the reference.
+    /// If the user has not chosen a service, the field contains the only service that fits. The field is `None` if
+    /// no service or several services fit. The field is also `None` if the environment itself replaces the service:
+    /// the markers and properties of the environment supply all values of the reference.
     pub service: Option<AssemblyName>,
     /// The reason why the reference is not resolved, and how to resolve it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,8 +96,9 @@ pub struct InstanceReferenceView {
     pub key: String,
     /// The state of the reference: `resolved`, `pending` or `dangling`.
     pub state: &'static str,
-    /// The application to which the reference is resolved. For a dangling reference, this is the removed
-    /// application. For a pending reference, this is `None`.
+    /// The application to which the reference refers. A `dangling` reference refers to a removed application, and
+    /// the field contains the name of this application. A `pending` reference has no known application, and the
+    /// field is `None`.
     pub application: Option<AssemblyName>,
     /// The reason why the reference is not resolved.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -25,9 +25,10 @@ impl Machine<'_> {
         }
     }
 
-    /// Ends a health check of a factory's applications, and applies each answer to its application. Drops an answer if
-    /// the application is no longer [up](Stage::Up), or if its records have changed since the check read them. Adds
-    /// the warnings in `lines` to the timeline, unless the previous health check had the same warnings.
+    /// Ends a health check of a factory's applications, and applies each answer to its application. Drops an answer
+    /// if the application has left the stage [`Stage::Up`], for example because of a new call. Also drops an answer
+    /// if the records of the application have changed since the check read them. Adds the warnings in `lines` to
+    /// the timeline, unless the previous health check had the same warnings.
     pub(super) fn checked(
         &mut self,
         now: Timestamp,

@@ -107,7 +107,7 @@ struct FactoryState {
     /// The applications of the factory, by natural id.
     naturals: BTreeMap<String, Key>,
     /// The applications whose health is checked repeatedly. A health check leaves out each application that is not
-    /// [up](Stage::Up) when the check begins.
+    /// in the stage [`Stage::Up`] when the check begins, for example an application with an open call.
     checked: BTreeSet<Key>,
     /// The failure of the last discovery, if it failed.
     failing: Option<String>,
