@@ -159,9 +159,9 @@ impl Sandbox {
         self.maker.is_empty()
     }
 
-    /// Tells whether the first process is the only process in the sandbox. The caller ensures that the main process
-    /// has ended. The first process inherits all orphans in the sandbox. So if it has no child, no other process is
-    /// left. Returns `false` on a kernel that doesn't list the children of a process.
+    /// Tells whether the first process of the sandbox has no child. The first process inherits all orphans in the
+    /// sandbox. So if the main process has ended and the first process has no child, no other process is left in
+    /// the sandbox. Returns `false` on a kernel that doesn't list the children of a process.
     pub(crate) fn is_empty(&self) -> bool {
         let children = fs::read(format!("/proc/{0}/task/{0}/children", self.first));
         children.is_ok_and(|children| children.is_empty())
