@@ -106,7 +106,7 @@ pub(crate) fn max_encoded(max_bytes: u64) -> u64 {
 /// - its kind (one byte)
 /// - its size, if the file is too large, or else 0
 /// - the length of its name, and the name
-/// - the length of its content, and the content; an error text if the file is unreadable
+/// - the length of its content, and the content (of an unreadable file: an error text)
 ///
 /// The size and the lengths have eight bytes each and are little-endian.
 pub(crate) fn encode(files: &[NamedFile]) -> Vec<u8> {

@@ -177,8 +177,8 @@ pub enum Output {
         /// Size of the file in bytes.
         bytes: u64,
     },
-    /// The path leads through a link out of the working folder. In the path of a requested folder, no link at
-    /// all is allowed. The runtime did not follow the link.
+    /// The path leads through a link out of the working folder. Or the path of a requested folder contains any
+    /// link. The runtime did not follow the link.
     Outside,
     /// The output has the wrong kind, in one of three ways:
     ///

@@ -11,9 +11,8 @@ pub(crate) struct Entrance {
     /// kernel creates the child in this group. A later move into the group would take tens of milliseconds, and would
     /// delay all forks on the host.
     pub(crate) into: Option<OwnedFd>,
-    /// File `tasks` of each control group in cgroup version 1, opened for writing. The child writes `0` to each file,
-    /// and so enters the group. In contrast to a later move into a group of version 2, this write does not delay forks
-    /// of other processes on the host.
+    /// File `tasks` of each control group in cgroup version 1, opened for writing. The child enters a control group
+    /// by writing `0` to the group's file. Such a write does not delay forks of other processes on the host.
     pub(crate) tasks: Vec<OwnedFd>,
 }
 

@@ -83,8 +83,8 @@ pub struct Description {
     pub processors: usize,
     /// Processor architecture of the host of the container engine, as images name it, such as `amd64`.
     pub architecture: String,
-    /// Whether the tests of this project cover this kind of connection. They do not cover Podman over ssh or TLS,
-    /// because the client then can't find out whether Podman is rootless.
+    /// Whether the tests of this project cover this kind of connection. They do not cover Podman over ssh or TLS.
+    /// The client can't find out over such a connection whether Podman is rootless.
     pub tested: bool,
 }
 

@@ -127,9 +127,9 @@ impl Follower {
         }
     }
 
-    /// Waits until the container of an ended job has exited. Only then does the receiver get the last event. So the
-    /// receiver can remove the job at once: before the exit, the job would count as running, and the removal would
-    /// fail.
+    /// Waits until the container of an ended job has exited. The receiver gets the last event only after this wait.
+    /// So the receiver can remove the job at once: before the exit, the job would count as running, and the removal
+    /// would fail.
     async fn gone(&self) {
         for _ in 0..EXITS {
             match inspect::inspect(&self.engine, &self.id).await {

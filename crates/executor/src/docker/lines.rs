@@ -148,8 +148,8 @@ fn text(base64: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&STANDARD.decode(base64).ok()?).into_owned())
 }
 
-/// The collected lines of a job, from which the outcome is built. Of each stream, only the bytes for the
-/// outcome are kept.
+/// The collected lines of a job, from which the outcome is built. The collector keeps only those bytes of each
+/// stream that the outcome needs.
 #[derive(Debug)]
 pub(crate) struct Collector {
     record: Record,

@@ -27,9 +27,9 @@ const LATE: Duration = Duration::from_secs(20);
 
 type Accepted = oneshot::Receiver<Result<(), RuntimeError>>;
 
-/// Starts the task of a job. The returned receiver gets a result when the job is queued, when the job's container has
-/// received the whole job, or when the launch has failed. Returns `None` if this client has already submitted a job
-/// with this id, unless the launch of that job failed.
+/// Starts the task of a job. The returned receiver gets a result when the job is queued, when the job's container
+/// has received the whole job, or when the launch has failed. If this client has already submitted a job with this
+/// id, the function returns `None`. An earlier job whose launch failed does not count.
 pub(crate) fn start(shared: &Arc<Shared>, id: &JobId, job: &Job) -> Option<Accepted> {
     let (phase_to, phase) = watch::channel(Phase::Waiting);
     let (requests_to, requests) = watch::channel(JobRequests::default());
@@ -321,8 +321,8 @@ impl JobTask {
 }
 
 /// The reason in the outcome of a job whose container lost the connection to this client, although the client still
-/// lives. The connection passes through the container engine. The container ends such a job in the same way as if the
-/// client had died.
+/// lives. The connection passes through the container engine. The container of a job with the setting `Kill` can't
+/// distinguish a lost connection from a dead client, so it ends the job.
 const CUT: &str =
     "the connection to the engine was cut, and a job that must not outlive its owner ends with it";
 

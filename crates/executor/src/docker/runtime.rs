@@ -142,7 +142,7 @@ impl DockerRuntime {
     ///
     /// The function removes two kinds of containers of these clients:
     ///
-    /// - containers that run no job and are older than a minute, of any owner;
+    /// - containers of any owner that run no job and are older than a minute;
     /// - containers with jobs of `owner`, even if a job still runs.
     ///
     /// If `keep` returns true for a job, the function does not remove the job. [`find`](Runtime::find) and
@@ -297,7 +297,7 @@ impl DockerRuntime {
 }
 
 impl Drop for DockerRuntime {
-    /// Closes the connections to the jobs. A job with `OnOwnerDeath::Kill` then ends, as it does if the client dies.
+    /// Closes the connections to the jobs. Jobs with `OnOwnerDeath::Kill` then end, and other jobs continue.
     fn drop(&mut self) {
         self.shared.jobs().drain().for_each(|(_, handle)| handle.disconnect());
     }

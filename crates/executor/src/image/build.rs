@@ -1,7 +1,7 @@
 //! Builds images without a container engine and without a registry.
 //!
 //! The output is one tar archive that every container engine can load. The archive is a *docker archive* (a
-//! `manifest.json` beside the layers), which Docker needs before version 25. At the same time, the archive is
+//! `manifest.json` beside the layers). Docker before version 25 needs this format. At the same time, the archive is
 //! an OCI layout. The build is deterministic: equal files give equal bytes, and so an equal image id on every
 //! machine.
 

@@ -162,7 +162,7 @@ impl RunnerConnection {
     }
 }
 
-/// The end of a job. The caller records it after the return of the job's container to the pool.
+/// The end of a job. The caller first returns the job's container to the pool, and then records the end.
 pub(crate) struct Ended {
     pub(crate) end: End,
     outcome: Outcome,

@@ -34,8 +34,8 @@ use crate::{
     },
 };
 
-/// Maximum number of messages in the queue of the dispatcher, and of unread progress messages for one
-/// follower.
+/// Maximum number of messages in the queue of the dispatcher. Also the maximum number of unread progress messages
+/// for one follower.
 const CAPACITY: usize = 64;
 
 /// Maximum number of outcomes in [`Dispatcher::lost`].
@@ -193,8 +193,9 @@ impl Dispatcher {
         Ok(true)
     }
 
-    /// Cancels a job of this process. A queued job is cancelled directly, and any other job by a request to
-    /// the supervisor. Returns `false` for an unknown job, or if the supervisor is gone.
+    /// Cancels a job of this process. If the job is queued, the function cancels it directly. Otherwise the
+    /// function sends a request to the supervisor. Returns `false` if the job is unknown, or if the supervisor is
+    /// gone.
     async fn cancel(&mut self, id: &JobId, grace: Duration) -> bool {
         if self.queue.contains(id) {
             self.queue.retain(|queued| queued != id);

@@ -12,8 +12,8 @@
 //! stream becomes too long, or if the memory is full. When the supervisor exits, it moves the output of all ended jobs
 //! to the disk, because memory is lost at a reboot. A file without a link belongs to a removed job.
 //!
-//! The name of the folder in memory contains the digest and the two numbers. Neither would identify the jobs folder
-//! alone:
+//! The name of the folder in memory contains the digest and the two numbers. The digest alone, or the numbers
+//! alone, would not identify the jobs folder:
 //!
 //! - Two containers that share `/dev/shm` may each have a jobs folder with the same path, and so with the same digest.
 //! - If a jobs folder was removed, a new jobs folder may get the same numbers.

@@ -1,5 +1,5 @@
-//! Reads the processes of this host from `/proc`. Signals a process, and never a later process with the same
-//! id.
+//! Reads the processes of this host from `/proc`, and sends signals to them. If a process has ended and a later
+//! process has the same id, the later process gets no signal.
 
 use std::{
     ffi::OsStr,
@@ -42,13 +42,12 @@ const KILL_LIMIT: Duration = Duration::from_secs(2);
 /// `/proc` instead.
 const FEW: i32 = 512;
 
-/// Lists the living processes whose ids are at least `oldest`. In the two cases below, the list contains all living
-/// processes.
+/// Lists the living processes whose ids are at least `oldest`. If the kernel has assigned more than [`FEW`] ids
+/// since `oldest`, or has started again with low ids, the function lists all living processes.
 ///
-/// The kernel assigns ids in increasing order. So the ids of a process's descendants are between the id of the process
-/// and the last assigned id. During a short job, the kernel assigns only a few ids. Probing each of these ids takes
-/// less time than listing `/proc`. If the kernel has assigned more than [`FEW`] ids since `oldest`, or has started
-/// again with low ids, the function lists all living processes.
+/// The kernel assigns ids in increasing order. So the ids of a process's descendants are between the id of the
+/// process and the last assigned id. During a short job, the kernel assigns only a few ids. Probing each of these
+/// ids takes less time than listing `/proc`.
 ///
 /// The function stops when it has probed the last assigned id. The process `oldest` may get a new descendant after the
 /// stop. The list lacks this descendant, but contains the nearest of its ancestors that existed before the stop.

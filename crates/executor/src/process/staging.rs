@@ -68,8 +68,8 @@ pub(crate) struct JobEnvironment {
     pub(crate) confinement: Confinement,
 }
 
-/// A job whose folder is in the staging folder. If the value is dropped while `taken` is `false`, the job's folder
-/// is removed.
+/// A job whose folder is in the staging folder. If the value is dropped before [`give`](Self::give) has set the
+/// field `taken`, the job's folder is removed.
 #[derive(Debug)]
 pub(crate) struct Staged {
     folder: JobFolder,
@@ -151,8 +151,8 @@ impl Staging {
         Ok(folder)
     }
 
-    /// Removes a job's output from memory, and moves the job's folder into the staging folder. Returns its
-    /// new path.
+    /// Removes a job's output from memory, and moves the job's folder into the staging folder. Returns the new path
+    /// of the folder.
     pub(crate) fn take_away(&self, folder: &JobFolder) -> io::Result<PathBuf> {
         let away = self.fresh();
         // The output in memory is removed first, because the links to it are in the folder. After the rename,

@@ -49,8 +49,8 @@ pub(crate) struct Groups {
     /// Path of the file that lists the folders in `made`. If the supervisor dies, another process reads the file, kills
     /// the processes in the listed groups, and removes the folders.
     note: PathBuf,
-    /// The folders that the supervisor has created, at most one in each hierarchy of control groups. The folders of all
-    /// groups are in these folders.
+    /// Paths of the supervisor's own folders, at most one in each hierarchy of control groups. The folders of the
+    /// jobs' groups are subfolders of these folders.
     made: RefCell<BTreeSet<PathBuf>>,
     /// Idle groups without limits.
     idle: RefCell<Vec<Group>>,
@@ -115,10 +115,9 @@ impl Groups {
 
     /// Tests whether the kernel lets a new process live in `group`. The result is remembered for all groups.
     ///
-    /// The test starts a child that runs no job. Linux 6.18 kills this child in one situation: the control group in
-    /// which the supervisor itself runs was killed as a whole (by `cgroup.kill`) before the supervisor entered it.
-    /// In this situation, a job without limits gets no group, and a job that needs a group for its limits can't
-    /// run.
+    /// The test starts a child that runs no job. Linux 6.18 kills this child in one situation: the supervisor runs
+    /// in a control group that was killed as a whole (by `cgroup.kill`) before the supervisor entered the group. In
+    /// this situation, a job without limits gets no group, and a job that needs a group for its limits can't run.
     fn lets_children_live(&self, group: &Group) -> bool {
         *self.tried.get_or_init(|| group.entrance().is_ok_and(|entrance| lives(&entrance)))
     }
@@ -247,8 +246,8 @@ unsafe impl Child for Nothing {
     }
 }
 
-/// Starts a child in a group, and tells whether the child exits by itself. The other possibility is that the
-/// kernel kills the child.
+/// Starts a child in a group. Returns `true` if the child exits by itself. Returns `false` if the kernel kills the
+/// child, or if the child can't be started.
 fn lives(entrance: &Entrance) -> bool {
     let Ok(pid) = fork::start(&Nothing, entrance, &mut Stack::default()) else { return false };
     // The child has already ended, since it executes no program. This function does not await, so no other

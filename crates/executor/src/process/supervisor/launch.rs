@@ -36,7 +36,7 @@ pub(crate) struct Launch {
     /// Descriptors of stdin, stdout and stderr.
     pub(crate) stdio: [OwnedFd; 3],
     /// Further descriptors, which get the numbers 3, 4 and so on in the child. In the supervisor, each of these
-    /// descriptors has a higher number than any number that the child assigns.
+    /// descriptors has a number above those that the child assigns. So the child overwrites none of them.
     pub(crate) extra: Vec<OwnedFd>,
     pub(crate) setup: ChildSetup,
     pub(crate) confinement: Prepared,
@@ -46,10 +46,10 @@ pub(crate) struct Launch {
 
 /// The set-up of a child: on the host, or in a sandbox.
 pub(crate) enum ChildSetup {
-    /// On the host, as a child of `supervisor`. The child changes its working folder to `folder`. If `folder` is
-    /// `None`, the child keeps the supervisor's working folder.
+    /// The child runs on the host. `supervisor` is the process id of its parent. The child changes its working
+    /// folder to `folder`. If `folder` is `None`, the child keeps the supervisor's working folder.
     Host { folder: Option<OwnedFd>, supervisor: Pid },
-    /// In a sandbox, which the child has already entered.
+    /// The child runs in a sandbox, which it has already entered.
     Sandbox,
 }
 
@@ -167,8 +167,8 @@ fn table(texts: &[CString]) -> Vec<*const libc::c_char> {
     texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
 }
 
-/// Removes all capabilities of this process permanently, and disables its core dumps. A child calls this
-/// function after it has entered its sandbox, whatever user it runs as.
+/// Removes all capabilities of this process permanently, and disables its core dumps. Each child that has entered a
+/// sandbox calls this function, even if the child runs as an ordinary user.
 pub(crate) fn give_up_rights() -> Result<(), Errno> {
     /// Latest version of the `capset` call. In this version, each set of capabilities has 64 bits: two numbers of 32
     /// bits each.

@@ -33,7 +33,8 @@ use crate::{
     },
 };
 
-/// Name of a symbolic link in the folder in which a prewarmed sandbox is created. The link's target is this folder.
+/// Name of a symbolic link for a prewarmed sandbox. The link is in the folder in which the sandbox is created, and
+/// the same folder is the target of the link.
 ///
 /// The environment variable `WINDLASS_JOB` of each process in the sandbox contains the path of this folder. When a job
 /// gets the sandbox, the link moves into the job's folder. From the link's target, windlass then knows which processes

@@ -64,8 +64,9 @@ const INFO: &str = "4";
 /// next numbers.
 const FILTERS: usize = 5;
 
-/// The supervisor gives this number or a higher one to each descriptor that it prepares for `bwrap`. In the
-/// process `bwrap`, each of these descriptors gets a lower number.
+/// Lowest number of the descriptors that the supervisor prepares for `bwrap`. In the process `bwrap`, these
+/// descriptors get lower numbers, from 3 on. Because all lower numbers are below `ABOVE`, none of these descriptors
+/// is overwritten.
 const ABOVE: i32 = 16;
 
 /// A sandbox in which a job can be started, or was started. Each sandbox runs only one job.
@@ -158,9 +159,9 @@ impl Sandbox {
         self.maker.is_empty()
     }
 
-    /// Tells whether the first process is the only process in the sandbox. The first process inherits all
-    /// orphans there. So after the end of the main process, the sandbox is empty if the first process has no
-    /// child. Returns `false` on a kernel that doesn't list the children of a process.
+    /// Tells whether the first process of the sandbox has no child. The first process inherits all orphans in the
+    /// sandbox. So if the main process has ended and the first process has no child, no other process is left in
+    /// the sandbox. Returns `false` on a kernel that doesn't list the children of a process.
     pub(crate) fn is_empty(&self) -> bool {
         let children = fs::read(format!("/proc/{0}/task/{0}/children", self.first));
         children.is_ok_and(|children| children.is_empty())

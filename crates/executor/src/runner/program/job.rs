@@ -182,8 +182,8 @@ impl Job {
         self.streams[stream].pump(|bytes| sink.take(stream, bytes));
     }
 
-    /// Records the wait status of the main process, which has ended. If other processes hold a stream open, the job
-    /// still reads this stream, at most for the time [`DRAIN`].
+    /// Records the wait status of the main process, which has ended. If other processes hold a stream open, the
+    /// runner still reads this stream, at most for the time [`DRAIN`].
     pub(crate) fn main_ended(&mut self, status: i32) {
         self.status = Some(status);
         self.drain_until = Some(Instant::now() + DRAIN);
@@ -272,8 +272,9 @@ impl Stream {
         Self { pipe: Some(pipe), total: 0, passed: 0, spill, tail: VecDeque::new(), keep }
     }
 
-    /// Reads the available bytes, at most [`PIPE`] of them. The first `spill` bytes of the stream go to `pass`. Of
-    /// the rest of the stream, `tail` keeps the last `keep` bytes.
+    /// Reads the available bytes, at most [`PIPE`] of them. The function passes the first bytes of the stream to
+    /// `pass`, up to the limit `self.spill`. It keeps the last of all later bytes in `self.tail`, up to the limit
+    /// `self.keep`.
     fn pump(&mut self, mut pass: impl FnMut(&[u8])) {
         let Some(pipe) = &self.pipe else { return };
         let mut buffer = [0; PIPE];

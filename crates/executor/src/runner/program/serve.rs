@@ -83,8 +83,9 @@ struct Filling {
     cancelled: bool,
 }
 
-/// A job that has ended, and whose results the runner is sending. `stream`, `sent` and `file` are the position of the
-/// next piece in the results.
+/// A job that has ended, and whose results the runner is sending. The fields `stream`, `sent` and `file` tell where
+/// the next piece of the results begins. `stream` and `file` are the indexes of a stream and of an output file, and
+/// `sent` is the number of bytes of the stream that were already sent.
 struct Delivering {
     results: JobResults,
     folders: Folders,
