@@ -497,8 +497,8 @@ pub struct Unplaced {
     pub why: String,
     /// The place in the descriptor to which the error message points; `None` if this place is unknown.
     ///
-    /// For [`Lack::Place`], the message points to the property that chooses the location of the elements. If there is
-    /// no such property, or for [`Lack::Adopt`], the message points to the declaration of one of the `elements`.
+    /// For [`Lack::Place`], the message points to the property that chooses the location of the elements, if such a
+    /// property exists. In all other cases, the message points to the declaration of one of the `elements`.
     pub origin: Option<Origin>,
 }
 

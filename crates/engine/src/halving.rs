@@ -1,4 +1,4 @@
-//! Halving: finds the bad elements of a batch of health checks that fails as a whole.
+//! Halving: finds the bad elements of a batch of health checks, if the whole batch fails.
 //!
 //! Each search is a *round*. A group of elements that fails is checked again in two halves, until each bad
 //! element is alone. All groups to check next form a *wave*, and are checked at the same time. An element that
@@ -16,12 +16,13 @@ use windlass_model::record::{Failure, FailureKind};
 /// the bad elements of a batch.
 pub const MAX_TIMEOUTS: usize = 32;
 
-/// The maximum number of [suspects](self) that are checked alone. More suspects are first checked together, because
-/// many failures usually have one common cause, such as a broken script.
+/// The maximum number of [suspects](self) that are checked alone. A suspect is an element whose last check has
+/// failed. If there are more suspects, all suspects are first checked together, because many failures usually have
+/// one common cause, such as a broken script.
 pub const MAX_ALONE: usize = 16;
 
-/// The maximum number of failed groups of [suspects](self) in one round. After more failures, a failed group of
-/// suspects is no longer divided into halves.
+/// The maximum number of failed groups of [suspects](self) that one search divides into halves. A suspect is an
+/// element whose last check before the search has failed. Further failed groups of suspects are not divided.
 const MAX_SUSPECT_FAILURES: usize = 32;
 
 /// The maximum number of elements in a batch of health checks. The engine divides a larger number of elements into

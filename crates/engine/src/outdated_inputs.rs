@@ -108,11 +108,11 @@ fn reread(
     reread
 }
 
-/// Updates the recorded outdated inputs of an element after a successful transition. Tells whether an input was
-/// removed from this record.
+/// Updates the recorded outdated inputs of an element after a successful transition. Returns `true` if at least one
+/// input was outdated, and is no longer outdated.
 ///
-/// An input is no longer outdated if `call` has passed its present value to the driver. If no driver was called,
-/// `call` is `None`, and no input is outdated any more.
+/// An input is no longer outdated if `call` has passed the input's present value to the driver. If no driver was
+/// called, `call` is `None`, and no input is outdated any more.
 pub(crate) fn record_inputs(
     world: &mut World,
     element: &ElementName,
@@ -143,8 +143,8 @@ pub(crate) fn record_inputs(
 }
 
 /// Returns all elements and pairs with outdated inputs. An input of an element is a property whose value comes from
-/// an output of another element. If the desired version gives no value to such a property, the function ignores the
-/// recorded input.
+/// an output of another element. If the desired version gives no value to the property of a recorded outdated
+/// input, the function ignores this input.
 pub(crate) fn outdated_inputs(world: &World) -> OutdatedInputs {
     let reads = |name: &ElementName, property: &PropertyName| {
         let property = world.topology().get(name).and_then(|element| element.properties.get(property));

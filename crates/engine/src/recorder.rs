@@ -10,7 +10,8 @@ use windlass_model::Timestamp;
 /// The last job that a [`Recorder`] has run: its id, its input and its outcome.
 pub(crate) type LastJob = (String, String, Outcome);
 
-/// A [`Context`] that runs jobs as [`Unrecorded`] does, and keeps the input and output of the last job in memory.
+/// A [`Context`] that runs jobs without records in the store, by means of [`Unrecorded`]. It keeps the input and
+/// output of the last job in memory.
 pub(crate) struct Recorder {
     inner: Unrecorded,
     last: Mutex<Option<LastJob>>,

@@ -70,8 +70,9 @@ impl fmt::Display for StepNumber {
 /// The task of a step: work, or nothing if the step is a barrier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task<W> {
-    /// No work. A barrier reduces the number of waits: N steps wait for one barrier, which waits for M steps.
-    /// The label states the condition that holds after the barrier, such as `all parts are installed`.
+    /// No work. A barrier reduces the number of waits: N steps wait for one barrier, and the barrier waits for M
+    /// steps. Without the barrier, each of the N steps would wait for all M steps. The label states the condition
+    /// that holds after the barrier, such as `all parts are installed`.
     Barrier(String),
     /// Work that the executor of the plan does.
     Work(W),

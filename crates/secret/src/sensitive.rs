@@ -5,8 +5,8 @@ use std::fmt;
 use secrecy::{ExposeSecret, SecretBox};
 use zeroize::Zeroize;
 
-/// A value that must not leak: shown as `***`, wiped from memory when dropped, read only by
-/// [`expose`](Self::expose).
+/// A value that must not leak. It is shown as `***`, and is wiped from memory when it is dropped. Only the method
+/// [`expose`](Self::expose) returns the value.
 ///
 /// This example shows its behaviour:
 ///

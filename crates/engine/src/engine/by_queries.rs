@@ -17,8 +17,8 @@ use windlass_model::record::{Effect, Failure, FailureKind};
 /// The maximum duration of a search.
 pub(super) const LONGEST: Duration = Duration::from_secs(600);
 
-/// A driver that adopts instances of resources. These resources declare `queries`, but do not declare the
-/// transition Adopt. `ByQueries` lets the inner driver search for the instance.
+/// A driver that adopts the existing instances of resources. These resources declare `queries`, but do not declare
+/// the transition Adopt. To find an instance, `ByQueries` uses the driver that it contains.
 pub(crate) struct ByQueries(pub(crate) Arc<dyn Driver>);
 
 #[async_trait]

@@ -303,12 +303,12 @@ impl Revision {
     }
 }
 
-/// Returns the result of a check, if the answer changes no record in the store. The answer comes from a health check or
-/// a discovery. A discovery finds all instances of a factory.
+/// Returns the result of a health check or a discovery, if its `answer` changes no record in the store. A discovery
+/// finds all instances of a factory.
 ///
 /// Returns `None` if the answer changes a record in the store. Also returns `None` if the assembly has an open
-/// process or an open call. The function may change `world`, which contains the records in memory, even if it
-/// returns `None`.
+/// process or an open call. The function may change `world`, which contains the records in memory, even if the
+/// function returns `None`.
 pub(super) fn without_news(
     engine: &Engine,
     before: &Revision,

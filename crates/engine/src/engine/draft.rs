@@ -605,12 +605,12 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Finds the version of the assembly that describes an element. The function returns a process, and the version is the
-/// newest one that this process or an earlier process has written. For example, `p5` and `p9` have written versions,
-/// and the function returns `p7`. Then the version of `p5` describes the element.
+/// Returns the process that determines which version of the assembly describes an element. This version is the
+/// newest one that the returned process or an earlier process has written. For example, `p5` and `p9` have written
+/// versions, and the function returns `p7`. Then the version of `p5` describes the element.
 ///
-/// `made` is from the record of the element, and `record` is the record of the assembly. The result is the later of two
-/// processes:
+/// `made` comes from the record of the element, and `record` is the record of the assembly. The function returns
+/// the later of two processes:
 ///
 /// - `made.configured_by`: the process that last gave values to the element.
 /// - [`AssemblyRecord::reached`]: all elements have reached the version of this process, even the elements that the

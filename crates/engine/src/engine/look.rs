@@ -423,8 +423,9 @@ impl CheckRound {
     }
 }
 
-/// The maximum time that a check waits for a slot. A heal policy expects one sample in each period of its metric.
-/// The wait is shorter than the default period, so that no sample counts as missing.
+/// The maximum time that a check waits for a slot. The checks provide samples for heal policies, and a heal policy
+/// expects one sample in each period of its metric. The wait is shorter than the default period, so that no sample
+/// counts as missing.
 const SLOT_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The time within which a driver may still answer after its health check was cancelled.
@@ -567,8 +568,8 @@ pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp, held: &
     is_over || rest.split('-').next() == Some(mark(held).as_str())
 }
 
-/// The expiry time in a job id is later than the time limit of the check by this duration. In the meantime, the engine
-/// stops and removes a job that has reached the time limit.
+/// The time from the time limit of a check to the expiry time in its job ids. During this time, the engine stops
+/// and removes a job that has reached the time limit.
 const SLACK: Duration = Duration::from_secs(60);
 
 /// The number of random characters at the end of the prefix that [`round`] returns.

@@ -161,8 +161,9 @@ const MOST_CLOSINGS: u32 = 3;
 
 impl Ended {
     /// Runs further processes, as long as a further process is needed. Returns the result of the last process.
-    /// `next` gets the result of the previous process and a request. It executes the request as a further process,
-    /// and returns the result of this process. A further process is needed in three cases:
+    ///
+    /// The function `next` runs one further process: `next` gets the result of the previous process and a request,
+    /// executes the request, and returns the result. A further process is needed in three cases:
     ///
     /// - A batch of nodes has failed, and its group demands a rollback. [`Intent::Rollback`] rolls the assembly
     ///   back. The demand in the descriptor is the consent to this rollback.
@@ -205,7 +206,7 @@ impl Ended {
 
     /// Tells whether one more process must run after this process, to remove the additional nodes of groups.
     ///
-    /// A group has additional nodes while its nodes change.
+    /// A group gets additional nodes for a rolling change. Some of these nodes may be left when the process ends.
     pub fn needs_closing(&self) -> bool {
         self.process.status == ProcessStatus::Completed && !self.limited && !self.surge.is_empty()
     }

@@ -53,9 +53,12 @@ impl Upkeep<'_> {
         Ok(Pruned { checks, ..doomed(&old, &versions, snapshot.as_ref(), keep.keep) })
     }
 
-    /// Removes old records under the lease of the assembly. A process or a version is removed if it is old and not
-    /// among the newest. An entry of a health check is removed if it is old. The function keeps open processes and
-    /// undecided calls. It also keeps all records that are necessary for a rollback to a kept version.
+    /// Removes old records under the lease of the assembly. `keep` contains an age and a number. A process is
+    /// removed only if it is older than this age, and at least this number of newer processes exist. The same rule
+    /// applies to versions. An entry of a health check is removed if it is older than this age.
+    ///
+    /// The function keeps open processes and undecided calls. It also keeps all records that are necessary for a
+    /// rollback to a kept version.
     ///
     /// # Errors
     /// [`EngineError::Store`] if another holder has the lease, or the store fails. Earlier removals remain.

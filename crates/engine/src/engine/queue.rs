@@ -292,8 +292,8 @@ fn read(content: &[u8], request: RequestId) -> Result<Content, EngineError> {
     serde_json::from_value(content).map_err(|error| unreadable(error.to_string()))
 }
 
-/// Converts the content of a request from version 1 of the format to the present version. In version 1, an intent
-/// contained its inputs.
+/// Converts the content of a request from version 1 of the format to the present version. In version 1, the inputs
+/// were a part of the intent. In the present version, the request contains the intent and the inputs separately.
 fn from_version_1(mut content: Value) -> Value {
     let request = request_from_version_1(content["ask"].take());
     json!({ "version": VERSION, "force": content["force"], "request": request })

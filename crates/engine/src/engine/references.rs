@@ -83,8 +83,8 @@ pub(super) struct Visitor<'e> {
 
 impl Visitor<'_> {
     /// Takes the leases of newly referenced assemblies, and of the assemblies on whose elements the plan calls
-    /// operations. Refuses a newly referenced assembly that is missing, is being removed, or itself references
-    /// the referring assembly.
+    /// operations. Refuses a new reference if the referenced assembly does not exist, is being removed, or has a
+    /// reference to the referring assembly.
     pub(super) async fn visit(
         &self,
         lease: &Lease,
@@ -114,8 +114,8 @@ impl Visitor<'_> {
     /// Takes the leases of the other assemblies on which the open calls in `snapshot` act. `lease` is the lease of
     /// the calling assembly.
     ///
-    /// For example, a process of `shop` has called an operation on an element of `lb`, and was interrupted. The
-    /// outcome of this open call is not final yet.
+    /// For example, a process of `shop` has called an operation on an element of `lb`, and was interrupted during
+    /// this call. The function then takes the lease of `lb`.
     pub(super) async fn of_open_calls(
         &self,
         lease: &Lease,
@@ -209,8 +209,8 @@ async fn foreign(records: &Records<'_>, name: &AssemblyName) -> Result<Option<Wo
     Ok(Some(records.loaded(snapshot).await?))
 }
 
-/// Refuses a reference to an assembly that is missing, is being removed, or itself references the referring
-/// assembly.
+/// Refuses a reference from the assembly `by` to the assembly `name` if `name` does not exist or is being removed.
+/// Also refuses the reference if `name` has a reference to `by`.
 pub(super) async fn stays(
     store: &dyn Store,
     name: &AssemblyName,
@@ -233,8 +233,9 @@ pub(super) async fn leave(store: &dyn Store, visits: Vec<Lease>) {
     }
 }
 
-/// Describes the damage that a draft would do to referring assemblies, for example "it would be removed". Returns
-/// `None` if there is no such damage, or if the removal of the assembly has already begun.
+/// Describes a change that would damage the assemblies which refer to the assembly of a draft. For example, the
+/// text is "it would be removed", and "it" is the assembly of the draft. Returns `None` if the draft makes no such
+/// change, or if the removal of the assembly has already begun.
 fn takes(draft: &Draft) -> Option<String> {
     let before = draft.before.as_ref().filter(|before| before.goal != State::Absent)?;
     if draft.intent == Intent::Down {

@@ -26,8 +26,12 @@ use crate::machine::{Command, Event, Preparer, ProcessMachine};
 use crate::stop::Stop;
 
 impl Engine {
-    /// Settles the open calls of an assembly, ends its interrupted processes, removes the jobs of these
-    /// processes, and returns the records of the assembly.
+    /// Completes the records of interrupted processes of an assembly, and returns the records of the assembly.
+    /// Returns `None` if the assembly does not exist.
+    ///
+    /// The function repeats the open calls, so that their ends are recorded. Then it ends the interrupted
+    /// processes, and removes their jobs. `assume` is the operator's answer about calls whose outcome windlass
+    /// can't determine.
     pub(super) async fn settled(
         &self,
         lease: &Lease,

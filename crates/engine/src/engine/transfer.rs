@@ -263,8 +263,9 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Finds the processes that both the bundle and this store contain. For example, the assembly was exported from
-    /// this store before. Maps the process ids in the bundle to the process ids in this store.
+    /// Finds the processes that both the bundle and this store contain. Returns a map from their ids in the bundle
+    /// to their ids in this store. There are such processes if, for example, the assembly was exported from this
+    /// store before.
     ///
     /// The function looks up the processes of the bundle, the oldest first, and stops at the first process that this
     /// store does not contain. The import gives new ids to this process and all later processes. In this way, the
@@ -336,8 +337,9 @@ impl Upkeep<'_> {
     }
 }
 
-/// Returns the factory that owns an application, and the natural id of the application. No other application
-/// of the factory may have this id.
+/// Returns the factory that owns the application in `bundle`, and the natural id of this application. No other
+/// application of the factory may have this id. Returns `None` if the assembly in `bundle` is not an application,
+/// or has no natural id.
 fn owned(bundle: &Bundle) -> Option<(&AssemblyName, &str)> {
     let natural = bundle.instances.iter().find_map(|instance| instance.natural.as_deref());
     bundle.assembly.owner.as_ref().zip(natural)
@@ -425,8 +427,8 @@ impl Bundle {
         numbers
     }
 
-    /// Replaces the process ids in the bundle by process ids of another store. The order of the ids stays the
-    /// same.
+    /// Replaces the process ids in the bundle by process ids of the store that imports the bundle. `numbers` maps
+    /// each old id to its new id.
     fn renumber(&mut self, numbers: &BTreeMap<ProcessId, ProcessId>) {
         let number = |id: &mut ProcessId| {
             if let Some(new) = numbers.get(id) {

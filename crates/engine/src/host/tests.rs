@@ -103,8 +103,8 @@ fn a_stop_makes_all_timers_due_and_awaits_work() {
 
 /// Returns the expected value of [`Alarms::due`]. Each entry of the result is a time in milliseconds, and the timer
 /// that is due at this time. Each entry of `first` and `later` is a timer, and its wait in milliseconds. The timers
-/// `first` start at the time 0. Whenever a timer is due, the function removes the last timer from `later`, and starts
-/// this timer at that time.
+/// `first` start at the time 0. Whenever a timer is due, the function removes the last entry from `later`, and
+/// starts the timer of this entry immediately.
 fn expected(first: &[(u8, i64)], mut later: Vec<(u8, i64)>) -> Vec<(i64, u8)> {
     let mut running: BTreeMap<u8, i64> = first.iter().copied().collect();
     let mut due = Vec::new();

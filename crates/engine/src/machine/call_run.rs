@@ -22,8 +22,8 @@ pub(super) struct CallRun {
     pub(super) late_results: Option<Duration>,
     /// Whether an earlier process began the call.
     pub(super) taken_up: bool,
-    /// The reason why the outcome of the call is lost. The next observation determines this outcome. `None` if the
-    /// outcome is not lost.
+    /// The reason why the outcome of the call is unknown, while the machine observes the instance to determine the
+    /// outcome. Otherwise `None`.
     pub(super) lost: Option<String>,
     /// Whether the call waits for its next attempt.
     pub(super) repeats: bool,

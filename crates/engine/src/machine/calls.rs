@@ -143,9 +143,11 @@ impl ProcessMachine {
             || self.creates_pair(record)
     }
 
-    /// Tells whether a call is one of the operations that create a pair, which is a relationship between two nodes. The
-    /// change `PairProgress` alone does not show this, because operations that remove a pair have this change, too. So
-    /// the function also requires that the pair does not exist yet.
+    /// Tells whether a call executes one of the operations that create a pair. A pair is a relationship between two
+    /// nodes.
+    ///
+    /// A call with the planned change [`Advance::PairProgress`] belongs to the creation or to the removal of a
+    /// pair. So the function also requires that the pair is not created yet.
     fn creates_pair(&self, record: &CallRecord) -> bool {
         let Some(pair) = &record.pair else { return false };
         let is_created = self.world.pairs.get(pair).is_some_and(|known| known.created);
@@ -295,7 +297,8 @@ impl ProcessMachine {
         self.out.acks.push(Ack::MayPerform(id.clone()));
     }
 
-    /// Continues a lost call after the observation of its instance. `lost` is the reason why the call was lost.
+    /// Continues a lost call after the observation of its instance. A call is lost if its outcome is unknown, for
+    /// example because its job has disappeared. `lost` is the reason why the outcome is unknown.
     fn decide(&mut self, id: &CallId, lost: &str, observation: &Observation, report: Report) {
         match observation {
             Observation::Reached => self.reported(id, Report { settled: Settled::Yes, ..report }, None),

@@ -238,8 +238,8 @@ struct StepRun {
     /// The time at which this process resumed the step, if an earlier process began it.
     resumed: Option<Timestamp>,
     recorded: bool,
-    /// The right to run jobs at a location, which the step's last call used. If the step's next call runs at the
-    /// same location, this call uses the same slot.
+    /// The slot of the step's last call. A slot is the right to run jobs at a location. If the step's next call
+    /// runs at the same location, the next call uses the same slot.
     slot: Option<JobSlot>,
     /// The open call of an earlier process, until this machine resumes the call.
     left_open: Option<CallRecord>,
@@ -249,7 +249,8 @@ struct StepRun {
 struct Planned {
     action: PlannedAction,
     then: Advance,
-    /// Whether the call is one of the operations that remove a pair, or that undo the incomplete creation of a pair.
+    /// Whether the call executes an operation that removes a pair, or an operation that undoes the incomplete
+    /// creation of a pair.
     ends: bool,
     /// The version of the assembly whose values and package the call uses.
     side: Side,

@@ -43,8 +43,8 @@ pub(super) struct CallSeed {
 }
 
 impl CallSeed {
-    /// Creates a seed from the record of a call that an earlier process began. The same call is prepared again from
-    /// this seed.
+    /// Creates the seed from which a call of an earlier process is prepared again. `record` is the record of this
+    /// call.
     pub(super) fn again(record: &CallRecord) -> Self {
         Self {
             id: record.id.clone(),
@@ -81,9 +81,9 @@ pub(crate) struct ReadyLook {
     pub(crate) batch: Option<String>,
 }
 
-/// A prepared call that no driver performs, and the driver that the package chooses for this call. The engine needs
-/// such a call to apply data that no call has reported. For example, a search has found an instance and reported
-/// its data.
+/// A call that is prepared and never performed, and the driver that the package chooses for this call. The engine
+/// needs such a call to apply data that comes from elsewhere: for example, from a search that has found an
+/// instance.
 pub(crate) type Unasked = (Box<Call>, Arc<dyn Driver>);
 
 /// Prepares calls from the records of an assembly.

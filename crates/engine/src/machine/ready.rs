@@ -1,5 +1,6 @@
-//! The sources of a relationship that are ready. If one source has failed, the relationship is still created
-//! between the other sources and the target.
+//! Determines which sources of a relationship are ready. A source is ready if the source has reached the state that
+//! the relationship requires. If one source has failed, the relationship is still created between the other sources
+//! and the target.
 
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::{Failure, FailureKind, PairKey};

@@ -341,8 +341,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Records a call. The machine performs the call when the record is durable. After a crash, the next
-    /// process must know each job that may have changed something.
+    /// Records a call. The machine performs the call only when the record is durable. So the next process knows,
+    /// even after a crash, each job that may have changed something.
     pub(super) fn open(&mut self, key: StepKey, call: CallRun) {
         self.record_start(key);
         if let Some(run) = self.steps.get_mut(&key) {

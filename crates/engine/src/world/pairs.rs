@@ -15,8 +15,8 @@ use super::secrets::Secrets;
 #[derive(Default)]
 pub(crate) struct Pairs {
     records: BTreeMap<PairKey, PairRecord>,
-    /// The number of pairs of each element, as source or target. Only the pairs that [`there`](Self::there) returns are
-    /// counted.
+    /// The number of pairs of each element, as source or target. A pair counts if it is created, or if its creation
+    /// has begun.
     tied: HashMap<ElementName, usize>,
     /// The pairs whose source or target no longer exists. In memory, these pairs are recorded as not created.
     /// The store does not contain this change yet.
