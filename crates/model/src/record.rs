@@ -139,8 +139,8 @@ pub struct ElementRecord {
     /// The failure of the element's last step. It is removed when a step of the element succeeds.
     pub failure: Option<Failure>,
     /// The transition that is not complete, but may have had effects. The transition has failed, was interrupted,
-    /// or has calls left. Later plans allow for these effects: for example, `down` also stops a part whose Start
-    /// failed.
+    /// or needs more calls. Later plans take these effects into account: for example, `down` also stops a part
+    /// whose Start failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempted: Option<Transition>,
     /// Whether a Reconfigure failed or was interrupted after it may have had effects. The values with which
@@ -187,8 +187,8 @@ impl ElementRecord {
         }
     }
 
-    /// Records that the element has reached a state. If it was in this state before, the time of
-    /// [`since`](Self::since) stays.
+    /// Records that the element has reached a state. If the element was already in this state, the time
+    /// [`since`](Self::since) does not change.
     pub fn enter(&mut self, state: State, now: Timestamp) {
         if self.state != state {
             self.since = now;
@@ -247,9 +247,9 @@ pub struct PackageRecord {
     pub digest: PackageDigest,
     /// The name of the package's descriptor.
     pub name: DescriptorName,
-    /// The bindings of the resource descriptor, which choose the driver for each action. For the package of an
-    /// application, also the pins of the application. Only the crate `windlass-driver` writes and reads this value; all
-    /// other crates only store it.
+    /// The bindings of the resource descriptor, which choose the driver for each action. If the package belongs to
+    /// an application, the value also contains the pins of the application. Only the crate `windlass-driver` writes
+    /// and reads this value; all other crates only store it.
     pub manifest: Value,
     /// The files of the package, sorted by path.
     pub files: Vec<PackageFile>,

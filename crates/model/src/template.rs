@@ -51,9 +51,9 @@ pub enum Part {
     End {
         /// The end that has the property.
         end: End,
-        /// The name of the property. The names `name`, `id` and `index` are special. If the element at this end of
-        /// the relationship declares no property with such a name, the name stands for a field of the element's
-        /// instance ([`InstanceField`]).
+        /// The name of the property of the source or target element. The names `name`, `id` and `index` are
+        /// special. If the element declares no property with such a name, the name stands for a field of the
+        /// element's instance ([`InstanceField`]).
         property: PropertyName,
     },
     /// A reference to a sensitive literal. The store keeps the literal encrypted.

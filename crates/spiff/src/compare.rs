@@ -15,9 +15,9 @@ pub struct Difference {
     /// Path to the place at which the documents differ. A step of the path is the key of a field, the `name` of a
     /// named list entry, or `[i]` for a list entry without a name.
     ///
-    /// In the list `jobs`, the two documents may contain the same job at different positions. This counts as a
-    /// difference too. The path of such a difference ends with the step `index`, and the fields `a` and `b` are
-    /// the positions of the job in the two documents.
+    /// In a list with the key `jobs`, the positions of named entries are also compared. If an entry has different
+    /// positions in the two documents, this counts as a difference. The path of this difference ends with the step
+    /// `index`, and the fields `a` and `b` are the two positions.
     pub path: Vec<String>,
 }
 

@@ -269,10 +269,11 @@ impl Engine {
 
     /// Creates a session for a document and its stubs.
     ///
-    /// In a session, the name `___` in an expression usually refers to the bindings. If the engine has neither
-    /// bindings nor tags nor optional features, the document and its stubs share nothing. A global tag of one of
-    /// them is then not visible in the next one, and `___` refers to the root of the document itself. The command
-    /// of the Go program spiff++ treats its documents in the same way.
+    /// In a session, the name `___` in an expression usually refers to the bindings: the values that
+    /// [`with_binding`](Self::with_binding) has set. If the engine has neither bindings nor tags nor optional
+    /// features, the document and its stubs share nothing. A global tag of one document is then not visible in the
+    /// next document, and `___` refers to the root of the document itself. The command of the Go program spiff++
+    /// treats its documents in the same way.
     pub fn session(&self) -> Session {
         let is_plain = self.bindings.is_empty() && self.tags.is_empty() && self.features == Features::NONE;
         self.open(if is_plain { LevelKind::Nothing } else { LevelKind::Bindings })

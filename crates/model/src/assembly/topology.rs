@@ -157,7 +157,7 @@ impl Topology {
     }
 
     /// Records that the assembly had the name `name` before a rename. After several renames, only the oldest name
-    /// is recorded. If a rename gives the assembly its oldest name again, the record is removed.
+    /// is recorded. If a rename gives the assembly its oldest name again, the topology no longer records this name.
     pub(crate) fn renamed_from(&mut self, name: &AssemblyName) {
         let made_as = self.data.made_as.get_or_insert_with(|| name.to_string());
         if *made_as == self.data.name.as_str() {

@@ -100,10 +100,11 @@ impl PinType {
         }
     }
 
-    /// Tells whether a manifest can connect this pin with another pin. The kinds of the two pins fit if one
-    /// pin publishes a signal and the other consumes it. They also fit if one pin sends a command and the
-    /// other receives it. If the kinds fit, the result tells whether the types are equal. Otherwise, the
-    /// result is `None`.
+    /// Tells whether the types of two connected pins, `self` and `other`, are equal. Returns `None` if the kinds of
+    /// the pins do not fit.
+    ///
+    /// The kinds fit if one pin publishes a signal, and the other pin consumes a signal. They also fit if one pin
+    /// sends a command, and the other pin receives a command.
     pub fn joins(&self, other: &Self) -> Option<bool> {
         match (self, other) {
             (Self::PublishSignal(one), Self::ConsumeSignal(other))

@@ -72,8 +72,9 @@ impl CommandRecord {
         entry
     }
 
-    /// Adds results, in which the caller has masked the secrets. The first result that is not intermediate
-    /// ends the command. Returns the entries for the activity log.
+    /// Adds results to the record. The caller has already masked the secrets in the results. The first result that
+    /// is not intermediate ends the command, and later results are ignored. Returns the entries for the activity
+    /// log.
     pub fn take_results(
         &mut self,
         results: impl IntoIterator<Item = Value>,

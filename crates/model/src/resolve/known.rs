@@ -21,8 +21,9 @@ pub(super) enum Found {
     Answer(u32),
 }
 
-/// The states of properties, and the list of answers to which [`Found::Answer`] refers. The methods identify a property
-/// by its number (`References::number`).
+/// The cache of a resolver: the state of each property, and a list of answers. An answer is the value or the error
+/// of an evaluated property. A state [`Found::Answer`] contains the index of an answer in this list. The methods
+/// identify a property by its number (`References::number`).
 pub(super) struct Known {
     found: ByNumber,
     answers: Vec<Result<Answer, ResolveError>>,

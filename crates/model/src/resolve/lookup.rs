@@ -33,8 +33,8 @@ pub enum Output {
     Published(Resolved),
     /// The driver has published no value, but may still do so.
     NotYet,
-    /// The driver has published no value, and the resolver does not wait for one. For example, the element is already
-    /// Installed.
+    /// The driver has published no value, and the resolver does not wait for one. For example, the engine does not
+    /// wait for an output of an element that is Installed, Inactive or Active.
     Nothing,
 }
 

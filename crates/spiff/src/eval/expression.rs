@@ -26,8 +26,8 @@ impl Expression {
         Value::Expression(Arc::new(Self { expr, seen: None }))
     }
 
-    /// Creates the value of an expression that must be evaluated again in the next pass, and records the
-    /// nodes to which it refers.
+    /// Creates the value of a node whose expression `expr` must be evaluated again in the next pass. The value also
+    /// records the nodes to which `expr` refers.
     pub(crate) fn waiting(expr: Child, env: &Env) -> Value {
         let seen = waiting::references(&expr).map(|references| waiting::seen(&references, env));
         Value::Expression(Arc::new(Self { expr, seen }))

@@ -96,8 +96,9 @@ impl Flow {
         Self { id: NEXT.fetch_add(1, Ordering::Relaxed), base, watched: Mutex::new(Vec::new()) }
     }
 
-    /// Updates the scopes that lambdas and templates still use after a pass. `root` is the document after the
-    /// pass. Each of these scopes belongs to a map of the document, and gets the current fields of the map.
+    /// Updates the scopes that lambdas and templates have captured. The method is called after each pass, and
+    /// `root` is the document after this pass. Each scope of a map in the document gets the current fields of this
+    /// map.
     pub(crate) fn update(&self, root: &Node) {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         for scope in watched.iter() {

@@ -71,8 +71,8 @@ pub(crate) struct State {
     /// false, and whether the expression has stopped waiting. The key is the argument `what` of
     /// [`wait_for`](Self::wait_for).
     syncs: Mutex<HashMap<String, (Instant, bool)>>,
-    /// Cache of completely evaluated values, with their sizes, by their addresses in memory. The values are
-    /// stored so that no other value gets the same address.
+    /// The sizes of completely evaluated values. The key is the address of the value in memory. An entry also
+    /// contains the value itself, so that no other value gets this address.
     resolved: Mutex<HashMap<usize, (Value, Weight)>>,
 }
 
@@ -436,7 +436,8 @@ impl State {
     }
 }
 
-/// Returns a document without the tags of its nodes, because a tag is valid only in its own document.
+/// Returns a copy of a document in which no node has a tag. Later documents of the session can read the copy, but
+/// the tags belong to the original document.
 fn without_any_tag(node: &Node) -> Node {
     rebuilt(&without_tags(node), &|node| Some(without_tags(node)))
 }

@@ -280,12 +280,13 @@ impl Control<'_> {
         }
     }
 
-    /// Tells whether a case accepts the value of the control structure.
+    /// Tells whether `node`, the field `match` of a case, accepts the value of the control structure. A field
+    /// without a lambda accepts every value.
     ///
-    /// `node` is the field `match` of the case. If this field contains a lambda, the method calls the lambda with
-    /// the value, and returns the result of the lambda. If the result is not known yet, the method returns
-    /// `Err(None)`. If the result is not a boolean, the method returns `Err` with the name of the result's type. If
-    /// the lambda fails, the result is false. If the field contains no lambda, the result is true.
+    /// If the field contains a lambda, the method calls the lambda with the value, and returns the result of the
+    /// lambda. If the result is not known yet, the method returns `Err(None)`. If the result is not a boolean, the
+    /// method returns `Err` with the name of the result's type. If the lambda fails, the field does not accept the
+    /// value.
     fn matches(&self, node: &Node) -> Result<bool, Option<&'static str>> {
         let Value::Lambda(lambda) = node.value() else { return Ok(true) };
         let Some(closure) = Closure::of(lambda) else { return Ok(false) };

@@ -174,9 +174,9 @@ impl Survey {
     /// Searches the node `now`, and the nodes below it, for open nodes (nodes without a value), and records their
     /// paths. `before` is the node at the same path before the previous pass.
     ///
-    /// Returns `false` if incremental passes are not possible. An incremental pass visits only open nodes. For
-    /// example, a map with a merge key contains an open node, so a later pass may change the map. The map itself is
-    /// not open, so an incremental pass would not visit it.
+    /// Returns `false` if incremental passes are not possible. For example, they are not possible if a map with a
+    /// merge key contains an open node. A later pass may then change the map, but an incremental pass would not
+    /// visit the map, because the map itself is not open.
     fn visit(&mut self, before: &Node, now: &Node) -> bool {
         match (before.value(), now.value()) {
             (_, Value::Expression(_)) => {
@@ -209,8 +209,8 @@ impl Survey {
     }
 }
 
-/// Tells whether a node is an expression without annotations. Annotations about a problem of the expression are
-/// permitted.
+/// Tells whether a node is an expression that has no annotations, apart from annotations about a problem of the
+/// expression.
 fn is_open(node: &Node) -> bool {
     matches!(node.value(), Value::Expression(_)) && is_bare(node)
 }

@@ -194,9 +194,9 @@ fn insertion(
 
 /// Evaluates the control structures among the entries of a list.
 ///
-/// If the result of a control structure is a list, the entries of the result replace the control structure. Any other
-/// result replaces the control structure as a single entry. This entry may still be the unevaluated control structure.
-/// So this pass does not process the entries of `work`. A later pass processes these entries.
+/// If the result of a control structure is a list, the entries of the result replace the control structure. Any
+/// other result replaces the control structure as a single entry. In this case, a later pass processes the entries
+/// of `work`, because the result may still be the unevaluated control structure.
 ///
 /// The paths of nodes in a control structure do not contain the position of the control structure in the list. The Go
 /// program spiff++ has the same rule.

@@ -147,9 +147,11 @@ fn keep(work: &mut Work, key: &Arc<str>, child: Node) {
     work.kept.push((key.clone(), child));
 }
 
-/// Evaluates `child`, the value of the merge key in the map `whole`. Returns the effect of the merge key on the map.
-/// Stores the inserted fields in `work`. The merge key may name another path in the stubs, such as `other.path` in
-/// `<<: (( merge other.path ))`. The function then also sets this path in `env`.
+/// Evaluates `child`, the value of the merge key in the map `whole`. Stores the fields that the merge key inserts
+/// in `work`. The result tells how this pass changes the map, for example that it removes the merge key.
+///
+/// The merge key may name another path in the stubs, such as `other.path` in `<<: (( merge other.path ))`. The
+/// function then also sets this path in `env`.
 fn base(
     work: &mut Work,
     child: &Node,

@@ -229,8 +229,8 @@ fn evaluated(
 /// Creates the node that replaces `node` after this pass. `value` is the value of the expression in `node`, or the
 /// expression that the next pass evaluates.
 ///
-/// If the evaluation has set a key field or a redirect in `info`, the function copies this field to `carried`. The
-/// annotations of the new node come from `node`, `info` and `carried`.
+/// The annotations of the new node come from `node`, from `info` (the information from the evaluation) and from
+/// `carried`. If `info` contains the name of a key field or a redirect, the function also stores it in `carried`.
 fn noted(
     value: Value,
     node: &Node,

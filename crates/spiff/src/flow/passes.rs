@@ -80,11 +80,11 @@ impl Passes<'_> {
         changed
     }
 
-    /// Makes incremental passes, if the document allows them. Ends when a pass changes nothing, when the next pass must
-    /// be a whole pass, or when a limit is exceeded. Returns whether at least one of these passes has changed the
-    /// document.
+    /// Makes incremental passes, which evaluate only some nodes, if the document allows them. Ends when a pass
+    /// changes nothing, when the next pass must visit all nodes, or when a limit is exceeded. Returns whether at
+    /// least one incremental pass has changed the document.
     ///
-    /// `before` is the document before the whole pass that was made immediately before this call.
+    /// The last pass before this call has visited all nodes. `before` is the document before that pass.
     fn incremental(&mut self, before: Node) -> bool {
         let Some(mut open) = Incremental::of(&before, &self.current, self.env) else { return false };
         // A pass can change a map in place only if no other document shares the map. `before` shares most maps

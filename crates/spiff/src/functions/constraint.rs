@@ -134,10 +134,11 @@ impl Condition {
         Some(Self { operator: (*operator).to_owned(), version, written: (*written).to_owned(), open })
     }
 
-    /// Tells whether `version` is a prerelease, and the version in the condition is not, as in `>=1.0`.
+    /// Tells whether `version` is a prerelease, but the condition contains a version without a prerelease, such as
+    /// `>=1.0`.
     ///
-    /// A condition without a prerelease refuses every prerelease. There is one exception: `!=` with a complete
-    /// version, such as `!=1.2.3`. This method ignores the exception, and the method `check` handles it.
+    /// Such a condition refuses every prerelease. There is one exception: `!=` with a complete version, such as
+    /// `!=1.2.3`. This method ignores the exception, and the method `check` handles it.
     fn forbids_prerelease(&self, version: &Version) -> bool {
         !version.prerelease.is_empty() && self.version.prerelease.is_empty()
     }

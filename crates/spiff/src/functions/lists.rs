@@ -275,9 +275,11 @@ fn list_to_map(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(map)
 }
 
-/// Returns the arguments of a call of the function `name`. If the only argument is a list, returns the entries of this
-/// list instead. Fails if an argument or entry is neither a map nor a template whose content is a map, or if the list
-/// is empty.
+/// Returns the arguments of a call of the function `name`. If the only argument is a list, returns the entries of
+/// this list instead.
+///
+/// Each argument or entry must be a map, or a template whose content is a map. Otherwise, the function fails. It
+/// also fails if the list is empty.
 fn maps(name: &str, arguments: &[Node]) -> Result<Vec<Node>, FunctionError> {
     let check = |at: usize, node: &Node| {
         let at = at + 1;

@@ -25,8 +25,7 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 /// Returns a function that converts a refused or failed access ([`Denied`]) to an error. The message of the error
-/// begins with `name`: the name that the Go program spiff++ uses in its messages for the function that needs the
-/// access.
+/// begins with `name`. Messages of the Go program spiff++ use this name for the function that needs the access.
 fn denied(name: &str) -> impl Fn(Denied) -> FunctionError {
     let name = name.to_owned();
     move |error| FunctionError::failed(format!("{name}: {error}"))

@@ -1,5 +1,5 @@
-//! Tables of tests for every function: its name, its arguments as a YAML list, and its result as YAML or as
-//! an error.
+//! Tables of tests for every function. Each row contains the name of a function, the arguments as a YAML list, and
+//! the result as YAML or as an error.
 
 use super::testing::{call, lambda, yaml};
 use crate::value::Value;

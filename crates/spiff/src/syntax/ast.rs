@@ -269,8 +269,9 @@ pub struct Sync {
     pub value: Option<Child>,
     /// The timeout in seconds.
     pub timeout: Option<Child>,
-    /// Whether the expression has the form of a function call. In this form, the condition and the result
-    /// need not be lambdas, and can refer to `value`, `error` and `valid`.
+    /// Whether the expression has the form `sync(…)`. In this form, the condition and the expression for the result
+    /// need not be lambdas. They can refer to the outcome of [`source`](Self::source) by the names `value`, `error`
+    /// and `valid`.
     pub function: bool,
 }
 

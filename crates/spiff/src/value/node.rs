@@ -144,8 +144,9 @@ impl Value {
 /// The path at which stubs contain the values for the fields of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Redirect {
-    /// No redirect: the path of the node in its own document. If an enclosing node has a redirect, the path of that
-    /// redirect replaces the first steps of this path.
+    /// The node has no redirect of its own. Stubs contain the values at the path that the node has in its own
+    /// document. If an enclosing node has a redirect, the path of that redirect replaces the first steps of this
+    /// path.
     #[default]
     None,
     /// No path: no stub overrides a node below this node.

@@ -356,14 +356,14 @@ pub(super) fn may_sign(certificate: &Certificate) -> bool {
     found.ok().flatten().is_some_and(|(_, constraints)| constraints.ca)
 }
 
-/// Checks that a text is a certificate, for the condition `certificate` of the spiff function `validate`. The
-/// error is the message for the case that the condition fails.
+/// Checks that a text is a certificate, for the condition `certificate` of the spiff function `validate`. If the
+/// text is no certificate, the error is the message of the failed condition.
 pub(crate) fn is_certificate(text: &str) -> Result<(), String> {
     read(text).map(|_| ()).map_err(|error| format!("is no certificate: {error}"))
 }
 
 /// Checks that a text is the certificate of a certificate authority, for the condition `ca` of the spiff function
-/// `validate`. The error is the message for the case that the condition fails.
+/// `validate`. If the text is no such certificate, the error is the message of the failed condition.
 pub(crate) fn is_ca(text: &str) -> Result<(), String> {
     let certificate = read(text).map_err(|error| format!("is no certificate: {error}"))?;
     if may_sign(&certificate) { Ok(()) } else { Err("is no ca certificate".to_owned()) }

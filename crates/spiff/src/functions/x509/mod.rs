@@ -117,14 +117,14 @@ fn public_key_of(text: &str) -> Result<PublicKey, String> {
     }
 }
 
-/// Checks that a text is a private key, for the condition `privatekey` of the spiff function `validate`. The
-/// error is the message for the case that the condition fails.
+/// Checks that a text is a private key, for the condition `privatekey` of the spiff function `validate`. If the
+/// text is no private key, the error is the message of the failed condition.
 pub(super) fn is_private_key(text: &str) -> Result<(), String> {
     PrivateKey::from_pem(text).map(|_| ()).map_err(|error| format!("is no private key: {error}"))
 }
 
-/// Checks that a text is a public key, for the condition `publickey` of the spiff function `validate`. The error
-/// is the message for the case that the condition fails.
+/// Checks that a text is a public key, for the condition `publickey` of the spiff function `validate`. If the text
+/// is no public key, the error is the message of the failed condition.
 pub(super) fn is_public_key(text: &str) -> Result<(), String> {
     PublicKey::from_pem(text).map(|_| ()).map_err(|error| format!("is no public key: {error}"))
 }
