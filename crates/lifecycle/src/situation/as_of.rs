@@ -24,7 +24,7 @@ const MOST: usize = 10_000;
 /// A `${…}` beyond this length is left as it is.
 const DEEPEST: usize = 100;
 
-/// Returns a copy of an element whose values do not depend on assemblies and references.
+/// Returns a copy of an element. The values of the copy do not depend on assemblies and references.
 ///
 /// Each `${…}` that reads a property of an assembly or a reference is replaced by its value in `version`. The element
 /// belongs to this version.
