@@ -72,8 +72,8 @@ fn without_parameter(address: &str) -> String {
     shown + rest
 }
 
-/// Returns the length of the value at the beginning of a text, in bytes. A quote that is not closed reaches to the
-/// end of the text.
+/// Returns the length of the value at the beginning of a text, in bytes. If a quoted value has no closing quote, it
+/// extends to the end of the text.
 pub(crate) fn value_length(text: &str) -> usize {
     let quoted = text.starts_with('\'');
     let mut is_escaped = false;

@@ -289,8 +289,8 @@ impl Batch {
         self.with(Change::Event(Box::new(draft)))
     }
 
-    /// Returns the reason why the batch may not be committed under the lease on `scope`. Checks only the
-    /// names in the changes, and not the stored records.
+    /// Returns the reason why the batch can't be committed under the lease on `scope`; `None` if there is no such
+    /// reason. The function checks only the names in the changes, and not the stored records.
     pub(crate) fn foreign_to(&self, scope: &AssemblyName) -> Option<String> {
         let strange = |change: &&Change| {
             let beside =

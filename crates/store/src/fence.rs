@@ -25,8 +25,8 @@ impl Fence {
         Ok(())
     }
 
-    /// Records that a batch of `lease` has failed. The failure of a stale lease does not affect the current
-    /// lease.
+    /// Records that a batch of `lease` has failed. If the assembly has a newer lease by now, the failed batch
+    /// does not affect the newer lease.
     pub(crate) fn close(&mut self, lease: &Lease) {
         let epoch = self.0.entry(lease.scope.clone()).or_insert(lease.epoch);
         *epoch = lease.epoch.max(*epoch);

@@ -83,8 +83,8 @@ mod system {
         rustix::system::uname().nodename().to_string_lossy().into_owned()
     }
 
-    /// Returns the boot id and the pid namespace. If `/proc` is missing, returns an empty text, and no holder
-    /// is provably dead.
+    /// Returns the boot id and the pid namespace. If `/proc` is missing, returns an empty text. The store then
+    /// treats no holder as dead.
     pub(super) fn realm() -> String {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();

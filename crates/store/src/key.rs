@@ -56,7 +56,8 @@ pub enum KeyError {
     /// The content of the key file, or the text in [`KeySource::Text`], is not a key.
     #[error("{origin} holds no key: {reason}")]
     Malformed {
-        /// The source of the content, as the message names it: `` the file `a.key` ``, or for a text `` `DEMO_KEY` ``.
+        /// The source of the content, as the message names it. Examples are `` the file `a.key` `` for a key file,
+        /// and `` `DEMO_KEY` `` for a text from an environment variable.
         origin: String,
         /// The reason why the content is not a key. The reason does not quote the content.
         reason: SealingKeyError,

@@ -77,8 +77,9 @@ impl Seal {
         self.seal(&check_name(), &Sensitive::new(Vec::new()))
     }
 
-    /// Discards the key if `check`, a result of [`check_value`](Self::check_value), was not sealed with it.
-    /// [`problem`](Self::problem) then returns the error that `wrong` creates.
+    /// Discards the key if the value `check` was not sealed with this key. The method
+    /// [`check_value`](Self::check_value) creates such values. After a key is discarded, [`problem`](Self::problem)
+    /// returns the error that `wrong` creates.
     pub(crate) fn verify(&mut self, check: &[u8], wrong: impl FnOnce() -> KeyError) {
         if self.key.is_ok() && self.open(&check_name(), check).is_err() {
             self.key = Err(wrong());

@@ -67,7 +67,7 @@ pub trait Store: Send + Sync {
     /// [`StoreError::LeaseLost`] if the lease was released, or another holder has taken it over.
     async fn renew(&self, lease: &Lease) -> Result<(), StoreError>;
 
-    /// Releases the lease, after all batches that were committed under it.
+    /// Releases the lease. Batches that were committed under the lease before this call are applied first.
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] if another holder has taken over; in this case nothing is left to release.

@@ -216,7 +216,8 @@ impl Rolling {
 
     /// Numbers the batches of all groups, and records in each part its turn and its group.
     ///
-    /// Groups whose nodes read new outputs come last, after the groups of the producers.
+    /// Groups whose nodes read no new outputs come first. All other groups come last, because parts of the first
+    /// groups may publish the new outputs that they read.
     fn give_turns(&mut self, parts: &mut Parts<'_>) {
         let reads = |group: &RollingGroup| {
             let mut parts_of = group.batches.iter().flat_map(RollingGroup::parts);

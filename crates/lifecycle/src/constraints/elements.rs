@@ -57,15 +57,19 @@ pub(crate) struct Constraints<'a> {
     /// is `true` if both of these conditions hold:
     ///
     /// - The plan raises at least one part.
-    /// - The plan does not raise all parts, or a part is never Absent during the plan. Such a part has no step to some
-    ///   of the [ranks](crate::rank), so the part cannot wait before it reaches this rank.
+    /// - The plan does not raise all parts, or at least one part is never Absent during the plan.
+    ///
+    /// A part that is not raised, or that is never Absent, has no step to some of the [ranks](crate::rank). So the
+    /// part cannot wait before it reaches such a rank.
     lacks_up: bool,
     /// Whether [`passed_leaving`](Self::passed_leaving()) must search. If the flag is `false`, `passed_leaving` returns
     /// an empty list. The flag is `true` if both of these conditions hold:
     ///
     /// - The plan lowers at least one part.
-    /// - The plan does not lower all parts, or a part is never Absent during the plan. Such a part has no step that
-    ///   leaves some of the [ranks](crate::rank), so the part cannot wait before it leaves this rank.
+    /// - The plan does not lower all parts, or at least one part is never Absent during the plan.
+    ///
+    /// A part that is not lowered, or that is never Absent, has no step that leaves some of the
+    /// [ranks](crate::rank). So the part cannot wait before it leaves such a rank.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,

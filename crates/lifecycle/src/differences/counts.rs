@@ -19,8 +19,8 @@ pub struct Counts {
     pub replaced: usize,
     /// Parts that are removed.
     pub removed: usize,
-    /// Relationships that are added or removed, or whose declaration or values change. A relationship does not count if
-    /// only nodes at its source or target are added, removed or re-created.
+    /// The number of relationships that are added or removed, or whose declaration or values change. A relationship
+    /// does not count if only nodes at its source or target are added, removed or re-created.
     pub relationships: usize,
 }
 

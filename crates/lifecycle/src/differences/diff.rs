@@ -52,7 +52,7 @@ pub struct Together {
     pub nodes: Vec<ElementName>,
     /// The parts because of which the nodes go down together.
     ///
-    /// The plan re-creates these parts, and the nodes read their outputs.
+    /// The plan re-creates these parts. The nodes read outputs of these parts.
     pub producers: Vec<ElementName>,
 }
 

@@ -78,7 +78,8 @@ impl From<ScopeError> for LifecycleError {
 pub struct OrderError(pub windlass_plan::Cycle<Work, Reason>);
 
 impl OrderError {
-    /// Returns the relationships that the plan re-creates twice, and whose steps are in the cycle.
+    /// Returns each relationship that the plan re-creates twice, if a step of the relationship is in the cycle of
+    /// waits.
     ///
     /// The plan re-creates a relationship twice if its source and its target are in different batches.
     pub(crate) fn created_twice(&self) -> impl Iterator<Item = (ElementName, RelationshipName)> {

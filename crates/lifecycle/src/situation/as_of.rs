@@ -12,10 +12,11 @@ use windlass_model::assembly::{ElementKind, Property};
 use windlass_model::template::{InstanceField, Part};
 use windlass_model::{Element, Template, Topology};
 
-/// The maximum number of texts and `${…}` ([`Part`]) that [`element`] reads for the values of one element.
+/// The maximum number of [`Part`]s that the function [`element`] reads for the values of one element.
 ///
-/// Beyond this number, each `${…}` is left as it is. Without a limit, the number could grow exponentially. For
-/// example, the property `a` is `${b}${b}`, the property `b` is `${c}${c}`, and so on.
+/// A value consists of parts: fixed texts and `${…}`. Beyond this number, each `${…}` is left as it is. Without a
+/// limit, the number could grow exponentially. For example, the property `a` is `${b}${b}`, the property `b` is
+/// `${c}${c}`, and so on.
 const MOST: usize = 10_000;
 
 /// The maximum length of a chain of properties in which each property reads the next one.
@@ -23,7 +24,7 @@ const MOST: usize = 10_000;
 /// A `${…}` beyond this length is left as it is.
 const DEEPEST: usize = 100;
 
-/// Returns a copy of an element whose values do not depend on assemblies and references.
+/// Returns a copy of an element. The values of the copy do not depend on assemblies and references.
 ///
 /// Each `${…}` that reads a property of an assembly or a reference is replaced by its value in `version`. The element
 /// belongs to this version.

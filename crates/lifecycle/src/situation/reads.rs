@@ -76,9 +76,9 @@ impl<'a> Reads<'a> {
     /// - each property of a source or target, if a property of the relationship reads it,
     /// - the properties of the resources on which its operations are called.
     ///
-    /// `installs` tells whether the plan installs an element. An element that the plan installs waits for these
-    /// outputs itself. So the function usually skips its properties. It reads them only if the relationship may be
-    /// created before the element is Installed.
+    /// `installs` tells whether the plan installs an element. Such an element already waits for the outputs that
+    /// its own properties read. So the function skips the properties of the element, with one exception: the
+    /// relationship may be created before the element is Installed.
     pub(crate) fn relationship(
         &mut self,
         relationship: &'a Relationship,

@@ -32,7 +32,8 @@ pub enum ScaleError {
         /// The clusters of the assembly.
         clusters: Vec<ElementName>,
     },
-    /// The group cannot be scaled, because its nodes are the entries of a list. Each node has a key.
+    /// The group cannot be scaled, because a list in the descriptor declares the nodes of the group, each with a
+    /// key.
     #[error("the nodes of `{}` are the entries of a list; change the list, and run `windlass up`", name.local())]
     Keyed {
         /// The name of the group.

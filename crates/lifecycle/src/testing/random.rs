@@ -29,11 +29,11 @@ pub struct Component {
     pub kind: u8,
     /// Whether the properties of the component's resources may change while the resources are Active.
     pub volatile: bool,
-    /// Selects an earlier component. The property named `in` of this component's resources then reads an output of the
-    /// earlier component.
+    /// Selects an earlier component whose output this component reads.
     ///
-    /// The number is a position among the earlier components, modulo the number of these components. If it is `None`,
-    /// or if there is no earlier component, the property has the fixed value `value`.
+    /// The number is a position among the earlier components, modulo the number of these components. The property
+    /// named `in` of each resource of this component then reads the output. If `reads` is `None`, or if there is no
+    /// earlier component, the property has the fixed value `value`.
     pub reads: Option<u8>,
     /// The relationship between the parts of the component.
     pub inner: Tie,
@@ -371,9 +371,10 @@ impl Draft<'_> {
     }
 }
 
-/// Declares on `element` the operations that random relationships call.
+/// Adds to `element` the operations that random relationships call.
 ///
-/// The calls are passed on to the operations of the element `leads_to`.
+/// A call of one of these operations executes the operation with the same name of the element `leads_to`. If
+/// `element` is a resource, `leads_to` is the resource itself.
 fn promote(element: &mut Element, leads_to: &str) {
     for operation in ["Join1", "Leave1", "Join2", "Leave2"] {
         let operation: windlass_model::OperationName = operation.parse().expect("valid");

@@ -240,7 +240,8 @@ impl WriterThread {
         }
     }
 
-    /// Makes the writes of a group, and answers them. Returns whether the log was truncated after all these writes.
+    /// Executes the writes of a group, and sends each caller the result of its write. Returns `true` only if the
+    /// thread truncated the write-ahead log after all these writes.
     fn store(&mut self, mut group: Vec<Box<dyn Task>>) -> bool {
         let fence = self.fence.clone();
         match self.transaction(&mut group) {

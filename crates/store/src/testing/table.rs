@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, btree_map};
 use std::ops::Bound;
 
-/// A map of records that remembers the old values of all changes since the last [`keep`](Table::keep).
+/// A map of records, with the old value of each record that has changed since the last [`keep`](Table::keep). With
+/// the old values, the changes can be undone.
 #[derive(Debug)]
 pub(super) struct Table<K, V> {
     rows: BTreeMap<K, V>,

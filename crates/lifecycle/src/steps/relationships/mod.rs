@@ -44,7 +44,7 @@ use crate::situation::{Options, Reads, Version};
 #[derive(Default)]
 pub(crate) struct Related {
     pub(crate) changes: Vec<RelationshipChange>,
-    /// The omitted changes of relationships. The plan omits them because the user limited it to some elements.
+    /// The changes of relationships that the plan omits, because the user has limited the plan to some elements.
     ///
     /// Each entry concerns a relationship between existing parts.
     pub(crate) undone: Vec<RelationshipChange>,

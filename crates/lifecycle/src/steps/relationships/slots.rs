@@ -82,8 +82,9 @@ pub(super) fn in_slot<T>(items: &[(Slot, T)], slot: Slot) -> &[(Slot, T)] {
 
 /// Tells whether a node changes in the turn `slot`. A node that changes outside of batches has turn 0.
 ///
-/// If `slot` is `None`, the result is always `true`. A pair without a turn is removed before its nodes change, and is
-/// created after its nodes have changed, in whatever turns they change.
+/// `slot` is the slot of a pair. If `slot` is `None`, the result is always `true`, and the turn of the node does
+/// not matter. The reason is that the pair is removed before its nodes change, and is created after the nodes
+/// have changed.
 pub(super) fn moves_in(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| turn == node.path.rolls.turn)
 }
@@ -123,11 +124,10 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (S
 
 /// Returns the batch ([`Slot`]) in which the plan removes a pair that is not in the desired version.
 ///
-/// One of the batches may replace a node of the pair with a new node. Then the plan removes the pair in this batch. The
-/// pair has no batch (`None`) in two cases:
+/// The result is the batch that replaces a node of the pair with a new node. The result is `None` in two cases:
 ///
 /// - No batch replaces a node of the pair.
-/// - The other node of the pair also goes down, but not in this batch.
+/// - A batch replaces one node of the pair, and the other node goes down outside of this batch.
 fn slot_of_swapped(source: &Node<'_>, target: &Node<'_>) -> Slot {
     let (removed, other) = if source.path.rolls.swaps { (source, target) } else { (target, source) };
     let turn = removed.path.rolls.turn;

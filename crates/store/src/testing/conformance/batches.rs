@@ -89,8 +89,8 @@ pub async fn a_refused_batch_takes_no_other_with_it(harness: &impl Harness) {
     assert_eq!(messages(&*store).await, ["before", "after"]);
 }
 
-/// A batch that fails in the database fails alone. Batches of other leases that wait before or after it are
-/// applied.
+/// A batch that fails in the database does not affect the batches of other leases. These batches are applied,
+/// whether they were committed before or after the failed batch.
 pub async fn one_that_fails_fails_alone(harness: &impl Harness) {
     let store = harness.open().await;
     let (good, bad) = (leased(&*store, "good").await, leased(&*store, "bad").await);

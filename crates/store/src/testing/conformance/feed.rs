@@ -69,8 +69,8 @@ pub async fn a_watch_sees_its_own_handle(harness: &impl Harness) {
     assert_eq!(store.events(Seq::START, 10).await.unwrap().len(), 1);
 }
 
-/// The events of one assembly are also read in pages. They keep their numbers among the events of all
-/// assemblies.
+/// The events of one assembly can be read in pages, without the events of other assemblies. The numbers of the
+/// events may have gaps, because the events of all assemblies are numbered in one sequence.
 pub async fn events_are_read_by_assembly(harness: &impl Harness) {
     let store = harness.open().await;
     let (one, two) = (leased(&*store, "one").await, leased(&*store, "two").await);

@@ -87,8 +87,8 @@ pub async fn is_not_lost_to_a_clock_that_is_set(harness: &impl Harness) {
     let _lease = store.lease(&name("h_bta"), &holder(2)).await.unwrap();
 }
 
-/// A machine with a wrong clock never takes a live lease. It keeps a lease that it renews, and can take an
-/// expired lease.
+/// A program on a machine with a wrong clock can't take a lease whose holder renews it in time. If the program
+/// holds a lease and renews it in time, the program keeps the lease. The program can take an expired lease.
 pub async fn is_not_lost_to_a_clock_that_is_wrong(harness: &impl Harness) {
     let hour = i64::try_from(HOUR.as_millis()).expect("an hour is short");
     let stores = [harness.open().await, harness.open_askew(hour).await, harness.open_askew(-hour).await];

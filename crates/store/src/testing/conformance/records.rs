@@ -395,7 +395,7 @@ pub async fn ids_are_kept(harness: &impl Harness) {
     assert_eq!(*harness.open().await.id(), id);
 }
 
-/// The processes of an assembly that are older than a given process are read newest first, up to a limit.
+/// `processes_of` reads up to `limit` processes of an assembly that are older than a given process, newest first.
 pub async fn processes_are_read_in_pages(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;

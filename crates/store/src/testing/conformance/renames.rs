@@ -88,7 +88,8 @@ async fn dump(store: &dyn Store, scope: &AssemblyName) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
-/// Every record has the new name, and none the old one. Secrets can be opened under their new names.
+/// After an assembly is renamed, the store finds all its records under the new name, and none under the old name.
+/// Secrets can be opened under their new names.
 pub async fn all_records_get_the_new_name(harness: &impl Harness) {
     let store = harness.open().await;
     let before = filled(&*store, "shop", "vms").await;
@@ -164,8 +165,8 @@ pub async fn the_old_name_brings_all_back(harness: &impl Harness) {
     assert_eq!(dump(&*store, &before.scope).await, expected);
 }
 
-/// The batch is refused and changes nothing if the new name is in use, an assembly is missing, or a lease is
-/// missing.
+/// A batch that renames an assembly is refused in three cases: the new name is in use, the assembly does not exist,
+/// or a lease is missing. A refused batch changes nothing.
 pub async fn renames_need_a_free_name_and_all_leases(harness: &impl Harness) {
     let store = harness.open().await;
     let before = filled(&*store, "shop", "vms").await;

@@ -42,8 +42,8 @@ fn holds(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// The plain text is in no file of the store, whether the store is open or closed. The names of secrets are
-/// in the files.
+/// No file of the store contains the plain text of a secret, whether the store is open or closed. The files contain
+/// the names of secrets.
 pub async fn do_not_lie_open_in_any_file(harness: &impl OnDisk) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
@@ -68,7 +68,7 @@ pub async fn are_wiped_with_their_assembly(harness: &impl OnDisk) {
     assert!(!holds(&harness.files(), b"h_bta/key"));
 }
 
-/// A secret that was dropped without its assembly is in no file once the store is idle or closed.
+/// If a secret is dropped, but its assembly stays, no file contains the secret once the store is idle or closed.
 pub async fn are_wiped_alone(harness: &impl OnDisk) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
