@@ -71,7 +71,7 @@ pub struct Composed {
     /// The descriptor of a referenced instance is included only if it declares operations.
     pub resources: BTreeSet<DescriptorName>,
     /// The references of the assembly and of its nested assemblies, in the order of declaration. Each entry
-    /// contains the instance to which the reference resolves. References without a fitting instance are included.
+    /// contains the instance to which the reference resolves, or `None` if there is no such instance.
     pub references: Vec<ReferenceRequest>,
     /// All problems that the check of the descriptors and the composition have found.
     pub diagnostics: Diagnostics,
