@@ -113,8 +113,8 @@ impl Room {
     /// The properties of the new element count as copied in two cases:
     ///
     /// - An earlier element has the same descriptor.
-    /// - The element is inside a copy of a [node](Self::enter_node) or of a [nested
-    ///   assembly](Self::enter_assembly).
+    /// - The element is inside a copy of a [node](Self::enter_node), or inside a copy of a
+    ///   [nested assembly](Self::enter_assembly).
     pub(super) fn copy(
         &mut self,
         elements: usize,

@@ -229,8 +229,7 @@ struct Flow {
     graph: Graph<()>,
     own: Vec<u64>,
     /// For each element, the number of its first property. The properties of all elements are numbered together,
-    /// from 0. For example, if the first element has the properties 0, 1 and 2, the entry of the second element is
-    /// 3.
+    /// from 0. For example, if the first element has the properties 0 to 2, the entry of the second element is 3.
     first: Vec<usize>,
 }
 
