@@ -212,8 +212,8 @@ fn declares_a_secret(mapping: &Mapping) -> bool {
     says("type", "password") || says("sensitive", "true")
 }
 
-/// Returns the ranges to mask in a text that can't be parsed. In each line with a colon, this is the text after the
-/// first colon. A line without a colon is masked completely.
+/// Returns the ranges to mask in a text that can't be parsed. There is one range for each line: the text after the
+/// first colon. If a line has no colon, the range is the whole text of the line.
 fn after_colons(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     let lines = text.split_inclusive('\n').map(|line| {

@@ -121,8 +121,8 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// An escaper for a byte stream that is printed on a terminal. It escapes the stream piece by piece, as
-/// [visible] does. Bytes that are not UTF-8 become escapes such as `\x9b`.
+/// An escaper for a byte stream that is printed on a terminal. It receives the stream in pieces, and escapes the
+/// same characters as [visible]. Bytes that are not UTF-8 become escapes such as `\x9b`.
 #[derive(Debug, Default)]
 pub(crate) struct VisibleStream {
     /// The last bytes of the previous piece, if the next piece determines their meaning: an incomplete character, or

@@ -23,8 +23,8 @@ pub(crate) fn listen(grace: Duration) -> Stop {
     })
 }
 
-/// Starts to listen as [`listen`] does, for a command that may be idle. After the first signal, only
-/// `stopping` is printed, and the command itself reports the jobs that it waits for.
+/// Does the same as [`listen`], for a command that may be idle. Only the message after the first signal differs:
+/// the function prints `stopping`, and the command itself then reports the jobs for which it waits.
 pub(crate) fn listen_idle(grace: Duration) -> Stop {
     listen_and(grace, |stop| {
         // Print before cancelling, so that the command's own report follows.

@@ -347,9 +347,9 @@ fn reference(reader: &mut Reader<'_>, body: &Body<'_>) -> ReferenceDecl {
     ReferenceDecl { name_span: body.name_span, kind, placeholder, properties }
 }
 
-/// Returns the `type` of a component or reference, if it is a placeholder that the later
-/// [`check`](mod@crate::check) must report. `is_reported` is true if the type is known, or if an error about it was
-/// already reported. The function then returns `None`.
+/// Returns the `type` of a component or reference, if the `type` is a placeholder that the later
+/// [`check`](mod@crate::check) must report. If `is_reported` is true, returns `None`. The caller sets `is_reported`
+/// if the type is known, or if an error about the type was already reported.
 fn open_placeholder(node: Option<&Node>, is_reported: bool) -> Option<Spanned<String>> {
     let node = node.filter(|_| !is_reported)?;
     let text = node.as_str().filter(|text| text.starts_with(PLACEHOLDER))?;

@@ -238,8 +238,8 @@ pub struct ClusterDecl {
 pub struct EachDecl {
     /// The list, or a `${…}` that reads the list: the key `each`. Each entry is a map, and declares one node.
     pub list: Value,
-    /// Name of a field that each map has: the key `key`. The value of this field becomes the last part of the
-    /// node's name. The default is `name`.
+    /// The key `key`: the name of a field that each entry of `list` has. The value of this field becomes the last
+    /// part of the node's name. If the descriptor omits `key`, the field is `name`.
     pub key: Spanned<String>,
 }
 

@@ -178,7 +178,8 @@ fn has_containers(services: &Mapping) -> bool {
     services.entries().iter().any(|entry| runs(&entry.value))
 }
 
-/// Recognises a mapping with at least two keys that are not in [`COMMON`], if these keys outnumber the other
+/// Recognises a mapping that is no descriptor by its unknown keys. A key is unknown if it is neither in [`COMMON`]
+/// nor similar to a key in [`COMMON`]. The mapping must have at least two unknown keys, and more unknown than known
 /// keys.
 fn by_strangeness(source: &Source, root: &Mapping) -> Option<Foreign> {
     const SHOWN: usize = 3;

@@ -56,7 +56,7 @@ pub(crate) enum Form {
     Operations,
     /// A list of infrastructure types, or one type.
     Infrastructure,
-    /// A list of the names of transitions, or a mapping from these names to mappings. These mappings have the keys of
+    /// A list of the names of transitions, or a mapping from the names of transitions to mappings with the keys of
     /// this section.
     Transitions(&'static Section),
     /// A mapping from the names of drivers to mappings with the keys of this section.

@@ -67,8 +67,8 @@ impl PropertyDecl {
     }
 }
 
-/// Reads the section `properties`. If the section is missing, null or no mapping, the result is empty. `dots` decides
-/// on names that contain a dot.
+/// Reads the section `properties`. If the section is missing, null or no mapping, the result is empty. `dots`
+/// decides whether a name with a dot causes an error or only a warning.
 pub(crate) fn read_properties(reader: &mut Reader<'_>, node: Option<&Node>, dots: Dots) -> Properties {
     let Some(mapping) = node.and_then(|node| reader.mapping(node, "`properties`")) else {
         return Properties::new();

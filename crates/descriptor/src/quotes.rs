@@ -22,8 +22,8 @@ const MOST: usize = Diagnostics::MOST;
 
 /// Warns of every text that stands between typographic quotes and has no YAML quotes. The warning contains a help
 /// text, and a fix that writes straight quotes. If `diagnostics` already contains a message at exactly this text,
-/// this message gets the help text and the fix, and the function adds no warning. The function does not search
-/// descriptions.
+/// this message gets the help text and the fix, and the function adds no warning. The function skips the values of
+/// all keys `description`.
 pub(crate) fn warn(source: &Arc<Source>, root: &Node, diagnostics: &mut Diagnostics) {
     // Nearly all descriptors contain no typographic quotes, so a fast test comes first.
     if source.text().is_ascii() || !source.text().contains(QUOTES) {
@@ -67,9 +67,9 @@ pub(crate) fn warn(source: &Arc<Source>, root: &Node, diagnostics: &mut Diagnost
     *diagnostics = Diagnostics::from(said);
 }
 
-/// Returns the start of `span`, `span` itself and a fix, if the text is between typographic quotes. [`warn`] uses the
-/// start as the key of a map. Returns `None` for any other text. Also returns `None` for a text with YAML quotes, with
-/// escapes or with more than two typographic quotes.
+/// Returns a fix if the text is between typographic quotes. Also returns the start of `span`, which [`warn`] uses
+/// as the key of a map, and `span` itself. Returns `None` for any other text. Also returns `None` for a text with
+/// YAML quotes, with escapes or with more than two typographic quotes.
 fn between(source: &Arc<Source>, span: Span, text: &str) -> Option<(u32, (Span, Fix))> {
     let inner = text.strip_prefix(QUOTES)?.strip_suffix(QUOTES)?;
     let written = source.slice(span) == text && !inner.contains(QUOTES);

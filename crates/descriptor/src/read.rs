@@ -61,8 +61,10 @@ pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     Read { descriptor, diagnostics }
 }
 
-/// Returns an error if the document is no descriptor, but for example a Kubernetes manifest. The caller reports this
-/// error in place of all errors in `loaded` and `found`. If both contain no errors, the function returns `None`.
+/// Recognises a document that is no descriptor, for example a Kubernetes manifest, and returns an error about it.
+/// The caller reports only this error, in place of all diagnostics in `loaded` and `found`. `loaded` contains the
+/// diagnostics of the YAML loader, and `found` those of the reader of descriptors. If neither list contains an
+/// error, the function returns `None`.
 fn no_descriptor(
     source: &Arc<Source>,
     root: Option<&Node>,

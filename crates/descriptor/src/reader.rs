@@ -54,7 +54,8 @@ const KEY_SPELLINGS: &[(&str, &str)] = &[
 pub(crate) const EDITS: usize = 2;
 
 /// Maximum number of searches for misspelt keys in one document. A search compares an unknown key with all known
-/// keys. After the last search, each unknown key causes only a warning.
+/// keys. If a known key is similar, the unknown key is an error. Otherwise, it is only a warning. After the last
+/// search, each further unknown key is only a warning.
 const COMPARED: usize = 50_000;
 
 /// Returns the correct key for a misspelt key of `KEY_SPELLINGS`. Returns any other key unchanged.

@@ -18,7 +18,8 @@ impl Source {
     }
 
     /// Creates a source as [`from_bytes`](Self::from_bytes) does, with the maximum size `limit` in bytes. This
-    /// function accepts more bytes, but [`load`](crate::load()) then reports an error for the source.
+    /// function does not check the size. [`load`](crate::load()) later reports an error if the source is too large;
+    /// see [`with_limit`](Self::with_limit).
     ///
     /// # Errors
     /// The errors of [`from_bytes`](Self::from_bytes).

@@ -2,9 +2,9 @@
 
 use crate::{Diagnostic, Fix, Place, Span, nearest};
 
-/// Adds the nearest valid name to a diagnostic, if a valid name is near. Also adds a fix if no other name is
-/// as near, and the wrong name occurs exactly once at the diagnostic's place. So set the place before this
-/// call.
+/// Adds the nearest valid name to a diagnostic, if a valid name is near. Also adds a fix if two conditions hold: no
+/// other valid name is as near, and the wrong name occurs exactly once at the diagnostic's place. Set the place of
+/// the diagnostic before this call, because the fix needs the place.
 pub fn did_you_mean<'a>(
     diagnostic: Diagnostic,
     name: &str,

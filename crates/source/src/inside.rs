@@ -35,8 +35,8 @@ pub struct Inside {
 struct Part {
     text: Range<usize>,
     source: Range<usize>,
-    /// Whether the text and the source of this part are equal byte for byte. If they differ, as for an escape,
-    /// no offset inside the part is mapped: only the whole part corresponds to its source.
+    /// Whether the text and the source of this part are equal byte for byte. If they differ, as for an escape, an
+    /// offset inside the part can't be mapped. Only the part as a whole then corresponds to its source.
     same: bool,
 }
 

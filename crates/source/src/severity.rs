@@ -42,8 +42,8 @@ impl SeverityCounts {
         }
     }
 
-    /// Returns the number of diagnostics that count against the same limit as this severity. Warnings and
-    /// notes share a limit.
+    /// Returns the number of errors if `severity` is [`Severity::Error`]. Otherwise, returns the number of warnings
+    /// and notes together, because warnings and notes share one limit.
     pub(crate) fn beside(self, severity: Severity) -> usize {
         if severity == Severity::Error { self.errors } else { self.warnings + self.notes }
     }

@@ -41,8 +41,8 @@ impl Source {
         Self::with_limit(name, text, MAX_SIZE)
     }
 
-    /// Creates a source that the loader refuses if it has more than `limit` bytes. The limit may exceed
-    /// [`MAX_SIZE`].
+    /// Creates a source of which the loader accepts up to `limit` bytes, if `limit` is higher than [`MAX_SIZE`] and
+    /// than [`Limits::bytes`](crate::Limits::bytes). A lower `limit` has no effect: `Limits::bytes` then applies.
     pub fn with_limit(name: impl Into<String>, text: impl Into<String>, limit: usize) -> Arc<Self> {
         Arc::new(Self {
             name: name.into().into(),

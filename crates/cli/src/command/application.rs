@@ -102,8 +102,8 @@ async fn show(args: AppShowArgs) -> Result<ExitCode, Error> {
     Ok(exit::DONE)
 }
 
-/// Returns the notes that are shown after a pin. The notes tell whether the pin is secret, whether it is not
-/// exposed, and which of its exposed ids differ from its own id.
+/// Returns the notes that are shown after a pin. The notes tell whether the pin is secret, and whether it is not
+/// exposed. If the application exposes the pin under another id, a note contains this id.
 fn notes(pin: &PinView) -> String {
     let mut notes = Vec::new();
     if pin.sensitive {

@@ -60,9 +60,9 @@ struct FailedStepView {
     failure: Failure,
 }
 
-/// Returns the failures of a process, and of the process that it has rolled back. If the log can't be read, returns
-/// no failures. No error is reported in this case, because the user needs the result of the process more than the
-/// failures.
+/// Returns the failures of a process. If the process has rolled back an earlier process, also returns the failures
+/// of the earlier process. If the log can't be read, returns no failures. No error is reported in this case,
+/// because the user needs the result of the process more than the failures.
 async fn failures(windlass: &Windlass, ended: &Ended) -> Vec<FailedStepView> {
     if code(ended) == exit::DONE {
         return Vec::new();

@@ -35,9 +35,9 @@ pub fn check_lists(assembly: &AssemblyDescriptor) -> Diagnostics {
     said.finish()
 }
 
-/// Returns the value or the default of a property of the assembly, as the descriptor contains it. `value` is the
-/// `${…}` that names the property. Returns `None` if the `${…}` names anything else, or the descriptor contains
-/// no value.
+/// Returns the value or the default that the descriptor contains for a property of the assembly. `value` is a
+/// `${…}` that names the property. Returns `None` if the `${…}` does not name a property of the assembly, or if the
+/// property has no value.
 fn own_value<'a>(assembly: &'a AssemblyDescriptor, value: &Value) -> Option<&'a Value> {
     let mut found = None;
     value.for_each_reference(&mut |reference| found = Some(reference));

@@ -50,8 +50,8 @@ pub(super) fn check(resource: &Arc<ResourceDescriptor>, said: &mut Said<'_>) {
     said.diagnostics.extend(cycle::problems_of_resource(resource));
 }
 
-/// Reports a default of a command's argument that is not a plain text. An operator gives arguments as texts, and
-/// nothing evaluates a `${…}` in them.
+/// Reports the default of a command's argument if the default is not a text, or contains a `${…}`. Operators give
+/// arguments as texts, and windlass does not evaluate a `${…}` in an argument.
 fn default_of_argument(argument: &PropertyDecl, said: &mut Said<'_>) {
     for value in argument.values().filter(|value| value.literal().is_none()) {
         let message = "the default of a command's argument must be a text without `${…}`";

@@ -17,8 +17,8 @@ use crate::template::{Reference, Value};
 
 /// Maximum number of searches for misspelt property names in one assembly.
 ///
-/// A search starts if the assembly sets a property that the component's descriptor does not declare. The search
-/// looks for a declared property with a similar name.
+/// A search starts if the assembly gives a component a property that the component's descriptor does not declare.
+/// The search looks for a declared property with a similar name.
 const SEARCHES: usize = 1000;
 
 impl<'a> Check<'a, '_> {
@@ -152,9 +152,9 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Checks an added property: the assembly gives the property `name` to a component, but the component's descriptor
-    /// does not declare the property. Warns if `name` is probably misspelt. This is so if the descriptor declares a
-    /// property with a similar name, and the assembly does not set that property.
+    /// Checks an added property: the assembly gives the property `name` to a component, but the component's
+    /// descriptor does not declare the property. Warns if `name` is probably a misspelling: the descriptor declares
+    /// a property with a similar name, and the assembly does not set that property.
     fn added(
         &mut self,
         name: &PropertyName,

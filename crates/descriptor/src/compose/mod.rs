@@ -70,8 +70,8 @@ pub struct Composed {
     /// Names of the resource descriptors whose packages the topology needs. These are the descriptors of all resources.
     /// The descriptor of a referenced instance is included only if it declares operations.
     pub resources: BTreeSet<DescriptorName>,
-    /// The references of the assembly and of its nested assemblies, in the order of declaration, with their
-    /// results. References without a fitting instance are included.
+    /// The references of the assembly and of its nested assemblies, in the order of declaration. Each entry
+    /// contains the instance to which the reference resolves, or `None` if there is no such instance.
     pub references: Vec<ReferenceRequest>,
     /// All problems that the check of the descriptors and the composition have found.
     pub diagnostics: Diagnostics,
@@ -82,8 +82,8 @@ pub fn compose(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Comp
     compose_given(assembly, request, &GivenPlaces::default())
 }
 
-/// Composes an assembly, as [`compose`] does. If a parameter comes from a file, messages about the parameter show
-/// its place in the file. `places` contains these places.
+/// Composes an assembly, as [`compose`] does. `places` contains the places of those parameters that come from a
+/// file. Messages about such a parameter show its place in the file.
 pub fn compose_given(
     assembly: &Arc<AssemblyDescriptor>,
     request: Request<'_>,

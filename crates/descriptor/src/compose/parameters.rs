@@ -29,8 +29,8 @@ impl<'a> Parameters<'a> {
         Self { given: request.parameters, owner, places, missing: BTreeSet::new() }
     }
 
-    /// Tells whether a property is a parameter without a usable value, about which an error was already
-    /// reported.
+    /// Tells whether a property is a parameter without a usable value. An error about each such parameter was
+    /// already reported.
     pub(super) fn is_missing(&self, element: &ElementName, property: &PropertyName) -> bool {
         *element == self.owner && self.missing.contains(property)
     }

@@ -122,8 +122,8 @@ impl Composer<'_> {
         }
     }
 
-    /// Checks the settings that contain `${…}` and whose values are known now. The check of the descriptor
-    /// could not evaluate them.
+    /// Checks the settings of a scale policy that contain `${…}`. The check of the descriptor could not evaluate
+    /// these settings. Settings whose values are still unknown are left out.
     fn thresholds(&mut self, frame: Frame<'_>, decl: &PolicyDecl, kind: &PolicyKind) {
         if *kind != PolicyKind::Scale {
             return;

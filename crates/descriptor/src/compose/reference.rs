@@ -103,9 +103,9 @@ impl<'r> Composer<'r> {
         self.index.get_or_insert_with(|| Index::new(existing))
     }
 
-    /// Returns the instances that fit a reference. If the earlier target of the reference fits, the method
-    /// returns only this instance. Otherwise, the method returns those fitting instances whose descriptor has
-    /// the newest version.
+    /// Returns the instances that fit a reference. If an earlier composition has chosen one of these instances for
+    /// the reference, the method returns only this instance. Otherwise, the method returns those fitting instances
+    /// whose descriptor has the newest version.
     fn fitting(&mut self, element: &ElementName, kind: &ReferenceType, wanted: &Wanted) -> Vec<&'r Existing> {
         let index = self.index();
         let listed = match wanted.get("name") {

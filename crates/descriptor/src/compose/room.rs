@@ -106,11 +106,15 @@ impl Room {
         self.exceeded(excess)
     }
 
-    /// Counts a new element whose properties have `weight` bytes together. If an earlier element has the same
-    /// descriptor, the properties count as copied. If the element is inside a copy of a [node](Self::enter_node)
-    /// or of a [nested assembly](Self::enter_assembly), the properties also count as copied. Returns an error if
-    /// all copied properties together exceed their limit. If this function or [`fits`](Self::fits) has returned
-    /// an error before, returns `None`.
+    /// Counts a new element whose properties have `weight` bytes together. Returns an error if all copied
+    /// properties together exceed their limit. If this function or [`fits`](Self::fits) has returned an error
+    /// before, returns `None`.
+    ///
+    /// The properties of the new element count as copied in two cases:
+    ///
+    /// - An earlier element has the same descriptor.
+    /// - The element is inside a copy of a [node](Self::enter_node), or inside a copy of a
+    ///   [nested assembly](Self::enter_assembly).
     pub(super) fn copy(
         &mut self,
         elements: usize,

@@ -228,8 +228,8 @@ impl Whole<'_> {
 struct Flow {
     graph: Graph<()>,
     own: Vec<u64>,
-    /// For each element, the number of its first property. For example, if the first element has three properties, the
-    /// second number is 3.
+    /// For each element, the number of its first property. The properties of all elements are numbered together,
+    /// from 0. For example, if the first element has the properties 0 to 2, the entry of the second element is 3.
     first: Vec<usize>,
 }
 

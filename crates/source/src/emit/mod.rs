@@ -194,8 +194,8 @@ impl Out {
         }
     }
 
-    /// Writes a scalar or an empty collection. If the scalar is written as a block, `depth` is the depth of
-    /// its lines.
+    /// Writes a scalar or an empty collection. If the scalar is written as a block, `depth` is the level of
+    /// indentation of its lines.
     fn leaf<T: Tree>(&mut self, node: &T, content: &Content<'_, T>, depth: usize) {
         let for_people = self.style == EmitStyle::Text;
         match content {

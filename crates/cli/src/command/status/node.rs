@@ -160,9 +160,9 @@ pub(super) fn has_failed(part: &ElementView) -> bool {
         || part.components.iter().any(has_failed)
 }
 
-/// Returns a key that is equal for similar parts. The key contains the kind, state, status, messages and
-/// failures of a part and of its inner parts. It omits names, outputs, times, and numbers in the output of
-/// failed scripts.
+/// Returns a key that is equal for similar parts. The key contains the kind, state, status, messages and failures
+/// of a part and of its inner parts. It omits the part's name, all outputs and all times. In the output of failed
+/// scripts, `#` replaces each number.
 pub(super) fn likeness(part: &ElementView) -> String {
     let mut likeness = String::new();
     let failure =

@@ -60,8 +60,8 @@ impl Tree {
     /// inner parts in the same order. The first inner parts of all `nodes` share a line, the second inner parts share
     /// the next line, and so on.
     ///
-    /// If each part in `nodes` is a large cluster, similar inner parts of one cluster also share a line, such as `1–6`.
-    /// With `whole`, each inner part of a cluster has a separate line.
+    /// If the parts `nodes` are large clusters, similar nodes of one cluster also share a line, such as `1–6`. But
+    /// if `self.whole` is set, each node of a cluster has a separate line.
     fn below<'v>(self, nodes: &[&'v ElementView]) -> Vec<Line<'v>> {
         let Some(first) = nodes.first() else { return Vec::new() };
         let line = |places: &[usize]| {
@@ -111,9 +111,9 @@ fn name_of(numbers: &BTreeSet<u64>, all: usize) -> String {
     if ranges.len() > RANGES && numbers.len() * 2 > all { "the others".to_owned() } else { ranges.join(", ") }
 }
 
-/// Groups similar nodes. For each group, returns the positions of its nodes in the list `nodes`. The groups are sorted
-/// by state, with the worst state first. Among groups of the same state, groups with failures come first. If two groups
-/// do not differ in this, the smaller group comes first.
+/// Groups similar nodes. For each group, returns the positions of its nodes in the list `nodes`. The groups are
+/// sorted by state, with the worst state first. Among groups of the same state, unhealthy groups come first; see
+/// [`node::has_failed`]. Among the groups that are still equal, the smallest group comes first.
 fn classes(nodes: &[ElementView]) -> Vec<Vec<usize>> {
     let mut classes: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, element) in nodes.iter().enumerate() {

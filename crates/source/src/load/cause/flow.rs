@@ -31,9 +31,9 @@ pub(super) fn reference(site: &Site<'_>) -> Option<Cause> {
     Some(site.fixed(diagnostic, "quote the reference", vec![edit(start..end, quoted)]))
 }
 
-/// Returns the offset at which the unquoted text around a reference ends. `dollar` is the offset of the `$` of the
-/// reference. The text ends at the first `,`, `]`, `}` or space after the reference, or otherwise at `line_end`. `None`
-/// if the line does not contain the closing brace of the reference.
+/// Returns the offset at which the unquoted text around a `${…}` ends. `dollar` is the offset of the `$`. The text
+/// ends at the first `,`, `]`, `}` or space after the `${…}`, or otherwise at `line_end`. Returns `None` if the
+/// line does not contain the closing brace of the `${…}`.
 fn text_end(text: &str, dollar: usize, line_end: usize) -> Option<usize> {
     let mut depth = 0usize;
     for (at, c) in text[dollar..line_end].char_indices() {
