@@ -452,9 +452,10 @@ fn masked(observation: Observation, reporter: &Reporter) -> Observation {
     }
 }
 
-/// Returns the script that serves a call, and the role of the script.
+/// Returns the script that serves a call, and the role of the script. Returns a failure if the package has no
+/// script for the action, or more than one.
 ///
-/// windlass checks a package before it copies the package to the store. So the script is rarely missing.
+/// Such a failure is rare, because windlass checks each package before it copies the package to the store.
 pub(crate) fn script_for(call: &Call) -> Result<(Role, ScriptFile<'_>), Failure> {
     let (package, action) = (call.package.name(), &call.action);
     let refused = |why: String| Failure::new(FailureKind::Refused, why);

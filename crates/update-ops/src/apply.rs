@@ -45,8 +45,9 @@ impl Obstacle {
         NotViable { path: path.clone(), obstacle, expected: self.expected, found: self.found }
     }
 
-    /// Increases the depth by `keys`. For example, suppose that [`viable`] checked only the value at the path `a.b` of
-    /// a document. After an increase by 2, the depth counts from the top of the document.
+    /// Increases the depth of the obstacle by `keys`. For example, [`viable`] has checked only the value at the
+    /// path `a.b` of a document, so the depth counts from this value. After an increase by 2, the depth counts from
+    /// the top of the document.
     pub(crate) fn below(self, keys: usize) -> Self {
         Self { depth: self.depth + keys, ..self }
     }
