@@ -110,7 +110,7 @@ impl Draft {
     }
 }
 
-/// Flushes the folder of the target to disk, so that a new name in it is durable.
+/// Flushes the folder of the target to disk, so that a new file name in this folder is durable.
 ///
 /// # Errors
 /// Returns an error if the folder can't be opened or flushed.

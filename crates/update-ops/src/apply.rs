@@ -38,8 +38,8 @@ pub(crate) struct Obstacle {
 }
 
 impl Obstacle {
-    /// Creates the error for the blocked operation at `path`. The obstacle stands at this path or above it, so the
-    /// first keys of `path` are the path of the obstacle.
+    /// Creates the error for the operation at `path` that this obstacle blocks. The path of the obstacle is `path`
+    /// or an ancestor of `path`, so it consists of the first keys of `path`.
     pub(crate) fn of(self, path: &Path) -> NotViable {
         let obstacle = Path::walked(&path.as_slice()[..self.depth]);
         NotViable { path: path.clone(), obstacle, expected: self.expected, found: self.found }

@@ -9,8 +9,9 @@ use crate::codes;
 use crate::discover::fits;
 use crate::output::too_much;
 
-/// Returns the instances that a script listed, each as a line `{"id": "vm-17", "address": "10.0.0.5"}`. All
-/// entries but `id` are properties.
+/// Reads the lines of a script's output, such as `{"id": "vm-17", "address": "10.0.0.5"}`, and returns one instance
+/// for each line. All entries except `id` are properties. Leaves out instances that do not have the requested
+/// properties.
 ///
 /// # Errors
 /// All problems of the output.
