@@ -10,8 +10,8 @@ use crate::discover::fits;
 use crate::output::too_much;
 
 /// Reads the lines of a script's output, such as `{"id": "vm-17", "address": "10.0.0.5"}`, and returns one instance
-/// for each line. All entries except `id` are properties. Leaves out an instance if the line contains
-/// another value than `query` requests for a property.
+/// for each line. All entries except `id` are properties. Leaves out an instance if [`fits`] finds that
+/// a property differs from the value that `query` requests.
 ///
 /// # Errors
 /// All problems of the output.
