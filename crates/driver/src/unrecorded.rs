@@ -15,10 +15,11 @@ use crate::{Failure, FailureKind};
 /// Maximum time to cancel and remove a running job after a person has requested a stop.
 const LAST_LOOK: Duration = Duration::from_secs(5);
 
-/// A [`Context`] that runs jobs and records nothing: for health checks, searches, and scripts run by hand.
+/// A [`Context`] that runs jobs and records nothing. It is for health checks, for searches, and for scripts that a
+/// user runs by hand.
 ///
-/// A repeated job runs again. If the windlass program is killed, its jobs can be found by their
-/// [prefix](Self::prefix).
+/// A repeated job runs again. If the windlass program is killed, its jobs can be found by the
+/// [prefix](Self::prefix) of their ids.
 #[derive(Clone)]
 pub struct Unrecorded {
     /// The runtime that runs the jobs.

@@ -196,9 +196,9 @@ fn names<T: ToString>(of: impl IntoIterator<Item = T>) -> Vec<String> {
 impl Environment {
     /// Adds a service. If the environment has a service with the same `name`, the new service replaces that service.
     ///
-    /// A new factory may have the same title ([`Service::application`]) as old services. Any other new service
-    /// conflicts with an old service that has the same title, but another name. If `replaces` is true, the method
-    /// removes the old service. Otherwise, the method returns an error.
+    /// A new factory may have the same title ([`Service::application`]) as old services. A new service that is not
+    /// a factory conflicts with an old service that has the same title, but another name. If `replaces` is true,
+    /// the method removes the conflicting old service. Otherwise, the method returns an error.
     ///
     /// # Errors
     /// Both errors occur only if the new service conflicts with an old service:

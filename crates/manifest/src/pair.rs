@@ -18,15 +18,15 @@ pub struct Published<'m> {
     pub role: &'m Role,
 }
 
-/// Checks that each application and its factory name each other by their titles:
+/// Checks the titles by which applications and factories name each other:
 ///
 /// - An application's manifest contains the title of a factory as `factory.name`. The factory must not name another
 ///   application.
 /// - A factory's manifest may contain the title of an application as `component.application`. The application must not
 ///   name another factory.
 ///
-/// If no manifest among `published` has such a title, the function only reports a warning. A manifest with this title
-/// may be published later.
+/// If no manifest among `published` has the named title, the function only reports a warning, because a manifest
+/// with this title may be published later.
 pub fn check_pairs(published: &[Published<'_>]) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     for one in published {

@@ -132,8 +132,8 @@ pub(crate) fn component<'v>(
     found.ok()
 }
 
-/// Reports the use of a pin or an interface that a component lacks. Reports nothing if the component may have
-/// the pin or interface.
+/// Reports that the manifest uses an unknown pin or interface of a component. Reports nothing if
+/// [`lacks`](Visible::lacks) returns `None`, because the pin or interface may then exist.
 pub(crate) fn unknown_pin(
     report: &mut Report<'_>,
     of: &Visible,

@@ -60,7 +60,8 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Creates a draft for the file `target`, and flushes it to disk.
+    /// Writes `content` to a new draft for the file `target`, and flushes the draft to disk. A draft is a temporary
+    /// file in the folder of `target`.
     ///
     /// # Errors
     /// Returns an error if the draft can't be written.
@@ -109,7 +110,7 @@ impl Draft {
     }
 }
 
-/// Flushes the folder of the target to disk, so that a new name in it is durable.
+/// Flushes the folder of the target to disk, so that a new file name in this folder is durable.
 ///
 /// # Errors
 /// Returns an error if the folder can't be opened or flushed.
@@ -121,8 +122,8 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Creates a draft and locks it. If another program has removed the draft before it was locked, creates a new
-/// draft.
+/// Creates an empty draft, which is a temporary file in `folder`, and locks it. If another program removes the
+/// draft before the lock, the function creates another draft.
 fn locked(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
     loop {
         let mut draft = tempfile::Builder::new();

@@ -18,9 +18,9 @@ const MAX_FOLDERS: usize = 20_000;
 /// Maximum depth of a visited folder. The folder in which a walk begins has the depth 0.
 const MAX_DEPTH: usize = 12;
 
-/// The rule that decides which `Contains` folders a walk searches. The `Contains` folder of an assembly's package
-/// contains further packages. A walk that begins in the package of an assembly always searches the `Contains`
-/// folder of this package.
+/// The rule that decides which `Contains` folders a [`Walk`] searches. A `Contains` folder belongs to the package
+/// of an assembly, and contains further packages. If a walk begins in the package of an assembly, it always
+/// searches the `Contains` folder of this package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Contained {
     /// The walk searches all `Contains` folders.

@@ -164,8 +164,8 @@ impl Printed<'_> {
         Some(Diagnostic::warning(codes::NOTICE, message).at(place.clone()))
     }
 
-    /// Removes results of commands that are neither the command of this call nor an open command of the
-    /// instance.
+    /// Removes results of unexpected commands from `update`. An expected command is the command of this call, or an
+    /// open command of the instance: a command that has not ended. Adds a warning to `notes` for each removed path.
     fn without_strange_commands(
         &self,
         said: &Said,

@@ -14,8 +14,8 @@ pub(crate) fn actions(package: &Package) -> impl Iterator<Item = (Action, &Bindi
     actions.filter_map(move |action| binding(package, &action).map(|found| (action, found)))
 }
 
-/// Returns the first binding of the driver `script` for an action. A binding in `default-driver` counts only
-/// if the action names no driver.
+/// Returns the first binding of the driver `script` for an action. A binding in `default-driver` counts only if the
+/// descriptor names no driver for this action.
 pub(crate) fn binding<'p>(package: &'p Package, action: &Action) -> Option<&'p Binding> {
     package.bindings().of_driver(KIND, action)
 }

@@ -19,8 +19,8 @@ use crate::style::Adapter;
 /// Returns the instances that a discovery script listed. The properties of an instance are its output properties,
 /// and its `name` if the script reports one.
 ///
-/// An instance is omitted if a requested property has another value. A property that the script does not report
-/// is not compared.
+/// The function leaves out an instance if a property of the instance differs from the value that `query` requests.
+/// A property that the script does not report is not compared.
 ///
 /// # Errors
 /// All problems of the output.

@@ -68,8 +68,9 @@ impl Driver for Script {
 
     /// Returns the characteristics of an action; `None` if this driver does not serve the action.
     ///
-    /// One run of a health check script of the style [`Full`](Style::Full) can observe several instances. Every other
-    /// run of a script serves only one instance, so a failure of the script affects only this instance.
+    /// If the health check script has the style [`Full`](Style::Full), the characteristics contain a batch key,
+    /// because one run of such a script can observe several instances. Every other run of a script serves only one
+    /// instance, so a failure of the script affects only this instance.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature> {
         let binding = binding(package, action)?;
         let role = Role::of(package, action)?;
@@ -452,9 +453,10 @@ fn masked(observation: Observation, reporter: &Reporter) -> Observation {
     }
 }
 
-/// Returns the script that serves a call, and the role of the script.
+/// Returns the script that serves a call, and the role of the script. Returns a failure if the package has no
+/// script for the action, or more than one.
 ///
-/// windlass checks a package before it copies the package to the store. So the script is rarely missing.
+/// Such a failure is rare, because windlass checks each package before it copies the package to the store.
 pub(crate) fn script_for(call: &Call) -> Result<(Role, ScriptFile<'_>), Failure> {
     let (package, action) = (call.package.name(), &call.action);
     let refused = |why: String| Failure::new(FailureKind::Refused, why);

@@ -35,8 +35,8 @@ impl<'p> ScriptFile<'p> {
     }
 }
 
-/// Removes an extension of letters and digits. A backup such as `Start.sh~` has no such extension, so it does
-/// not serve as a script.
+/// Returns a file name without its extension. An extension with a character that is neither a letter nor a digit is
+/// not removed. So the backup `Start.sh~` keeps its whole name, and does not serve the action Start.
 pub(crate) fn stem(name: &str) -> &str {
     match name.rsplit_once('.') {
         Some((stem, extension)) if extension.bytes().all(|b| b.is_ascii_alphanumeric()) => stem,

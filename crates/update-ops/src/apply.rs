@@ -38,15 +38,16 @@ pub(crate) struct Obstacle {
 }
 
 impl Obstacle {
-    /// Creates the error for the blocked operation at `path`. The obstacle stands at this path or above it, so the
-    /// first keys of `path` are the path of the obstacle.
+    /// Creates the error for the operation at `path` that this obstacle blocks. The path of the obstacle is `path`
+    /// or an ancestor of `path`, so it consists of the first keys of `path`.
     pub(crate) fn of(self, path: &Path) -> NotViable {
         let obstacle = Path::walked(&path.as_slice()[..self.depth]);
         NotViable { path: path.clone(), obstacle, expected: self.expected, found: self.found }
     }
 
-    /// Increases the depth by `keys`. For example, suppose that [`viable`] checked only the value at the path `a.b` of
-    /// a document. After an increase by 2, the depth counts from the top of the document.
+    /// Increases the depth of the obstacle by `keys`. For example, [`viable`] has checked only the value at the
+    /// path `a.b` of a document, so the depth counts from this value. After an increase by 2, the depth counts from
+    /// the top of the document.
     pub(crate) fn below(self, keys: usize) -> Self {
         Self { depth: self.depth + keys, ..self }
     }

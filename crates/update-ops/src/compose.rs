@@ -38,9 +38,10 @@ impl Update {
     }
 }
 
-/// Changes `ops` so that they have the same effect as before, followed by the operation `op` of a later update.
+/// Adds the operation `op` of a later update to `ops`, the operations of an earlier update. The changed `ops` have
+/// the same effect as the old `ops` followed by `op` at `path`.
 ///
-/// The operations of the later update are independent of each other. So the caller can pass them in any order.
+/// The operations of the later update are independent of each other. So the caller can add them in any order.
 fn follow(ops: &mut BTreeMap<Path, Op>, path: &Path, op: &Op) -> Result<(), NotViable> {
     let above = ops.range(..path).next_back().filter(|(above, _)| path.starts_with(above));
     if let Some(above) = above.map(|(above, _)| above.clone()) {

@@ -81,8 +81,8 @@ pub enum Problem {
     /// Two operations of one update touch the same path, or a path and one of its ancestors.
     #[error("it conflicts with `{other}` at `{other_place}`: an update touches a path once")]
     Conflict {
-        /// The path of the other operation. It is the same path as [`UpdateError::path`], or an ancestor of
-        /// that path.
+        /// The path of the operation that conflicts with the operation at [`UpdateError::path`]. It is equal
+        /// to [`UpdateError::path`], or an ancestor of that path.
         other: Path,
         /// Place of the other operation.
         other_place: Place,

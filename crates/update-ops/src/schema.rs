@@ -71,8 +71,8 @@ impl Shape {
 
 struct Writer {
     trusting: bool,
-    /// The nodes that contain themselves, each with the name of its definition in `definitions`. The method `define`
-    /// adds a node before it writes the definition.
+    /// The nodes that contain themselves, each with the name of its definition in `definitions`. The method
+    /// `define` adds a node before it writes the definition, because the definition refers to itself by this name.
     names: Vec<(*const Node, String)>,
     definitions: Map<String, Value>,
 }
@@ -233,9 +233,11 @@ fn all_steps(node: &Node) -> Vec<Step<'_>> {
     }
 }
 
-/// Finds the placeholders below `node` that stand for the node `target`. Adds to `found` a regular expression for each
-/// placeholder. The expression matches the path from `target` to the placeholder. `path` is the expression for the path
-/// from `target` to `node`.
+/// Adds a regular expression to `found` for each placeholder below `node` that stands for the node `target`. In the
+/// shape of a node that contains itself, a placeholder leads back to this node.
+///
+/// The expression matches the path from `target` to the placeholder. The parameter `path` is the expression for the
+/// path from `target` to `node`.
 ///
 /// For example, each node of a tree has the fields `left` and `right`, which contain further nodes. Then the
 /// expressions are `\.left` and `\.right`.

@@ -11,8 +11,8 @@ use crate::settings::{CallSettingError, CallSettings, setting, text_of_setting};
 /// The properties of the driver `noop`, as a resource descriptor declares them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Settings {
-    /// The driver properties that all drivers support: `effect` and `timeout`. If `effect` is not set, the engine
-    /// calls the driver only for the action that publishes `outputs`.
+    /// The driver properties that all drivers support: `effect` and `timeout`. If the descriptor sets `outputs` but
+    /// not `effect`, the engine calls the driver only for the action that publishes the output properties.
     pub(super) common: CallSettings,
     /// The published output properties, each with the input property that provides its value.
     pub(super) outputs: Vec<(PropertyName, PropertyName)>,

@@ -131,7 +131,8 @@ impl Subject {
         answers
     }
 
-    /// Returns the batches of at least two calls that the engine may form from the calls of the subject.
+    /// Groups the calls of the subject into batches, as the engine may do. Returns the batches that contain at
+    /// least two calls.
     ///
     /// # Panics
     /// When the driver declares batches, but no two calls belong to one batch.

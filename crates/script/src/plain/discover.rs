@@ -9,8 +9,9 @@ use crate::codes;
 use crate::discover::fits;
 use crate::output::too_much;
 
-/// Returns the instances that a script listed, each as a line `{"id": "vm-17", "address": "10.0.0.5"}`. All
-/// entries but `id` are properties.
+/// Reads the lines of a script's output, such as `{"id": "vm-17", "address": "10.0.0.5"}`, and returns one instance
+/// for each line. All entries except `id` are properties. Leaves out an instance if [`fits`] finds that
+/// a property differs from the value that `query` requests.
 ///
 /// # Errors
 /// All problems of the output.

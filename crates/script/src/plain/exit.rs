@@ -25,11 +25,11 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// Returns the result that a plain script states by its exit code; `None` if the script has failed.
-    /// `role` is the role of the script: some exit codes have a meaning only for a health check.
+    /// Returns the result that a plain script states by its exit code; `None` if the script has failed. `role` is
+    /// the role of the script: some exit codes have a meaning only for a health check.
     ///
-    /// A shell exits with 126 or 127 if it could not run a command. A health check with such a code observed
-    /// nothing.
+    /// The exit codes 126 and 127 mean that a health check has failed. A shell exits with one of these codes if it
+    /// could not run a command, so the health check has observed nothing.
     pub(crate) fn of(role: &Role, outcome: &Outcome) -> Option<Self> {
         match outcome.end {
             End::Exited(0) => Some(Self::Success),

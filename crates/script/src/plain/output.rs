@@ -24,8 +24,8 @@ const JSON: &str = ".json";
 /// The values that a script wrote.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Written {
-    /// The written values by name, for each interface (a named group of values): the output properties for the
-    /// interface `properties`, and the metrics for the interface `metrics`.
+    /// The values by interface (a named group of values) and by name. The interface `properties` contains the
+    /// output properties, and the interface `metrics` contains the metrics.
     pub signals: BTreeMap<&'static str, BTreeMap<String, Value>>,
     /// The id of the launched instance, if the script is a launch.
     pub id: Option<String>,

@@ -1,4 +1,5 @@
-//! The files and folders that a plain script reads and writes, and the environment variables with their paths.
+//! The files and folders that a plain script reads and writes, and the environment variables that contain the paths
+//! of these files and folders.
 
 use windlass_executor::{Job, WorkPath};
 
