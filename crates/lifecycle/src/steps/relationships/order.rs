@@ -68,8 +68,8 @@ pub(super) fn order(
     }
 }
 
-/// Returns the positions of relationships in a topological order. If an end waits for a relationship A, and a
-/// relationship B waits for this end, A precedes B. Within a cycle, the order is arbitrary.
+/// Returns the positions of relationships in a topological order. For example, the component `web` waits for the
+/// relationship A, and the relationship B waits for `web`. Then A precedes B. Within a cycle, the order is arbitrary.
 fn in_order(constraints: &Constraints<'_>, relations: &[Relation<'_>]) -> Vec<usize> {
     if !constraints.passes_on() {
         return (0..relations.len()).collect();
