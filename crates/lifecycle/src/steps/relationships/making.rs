@@ -12,7 +12,7 @@ use super::order::rolls_at_an_end;
 use super::relation::{Node, Relation, RelationshipPlanner, is_outdated, listed};
 use crate::changes::Reach;
 use crate::rank;
-use crate::situation::{Current, OutdatedTargets};
+use crate::situation::{Current, OutdatedTargets, Reads};
 
 /// A relationship that the plan creates, with the nodes between which the plan can create pairs.
 ///
@@ -40,6 +40,8 @@ pub(super) struct Making<'a> {
     pub(super) passes_on: bool,
     /// The reason why the creation waits for the removal of the old relationship. It is set on first use.
     pub(super) ceased_first: OnceCell<Why>,
+    /// The result of [`lacks_outputs`]. It is set on first use.
+    lacks_outputs: OnceCell<bool>,
 }
 
 impl Making<'_> {
@@ -79,6 +81,7 @@ pub(super) fn making<'a>(
         outdated: planner.constraints.situation.current.outdated_of(new),
         passes_on: planner.constraints.passes_on() && !rolls_at_an_end(planner.constraints, new),
         ceased_first: OnceCell::new(),
+        lacks_outputs: OnceCell::new(),
     }
 }
 
@@ -130,14 +133,27 @@ pub(super) fn may_make<'a>(
     };
     let drops = source.drops || target.drops;
     let may = match planner.reach(planner.constraints.desired(), source, target) {
-        Reach::All => true,
-        Reach::Missing => drops || !is_made(),
+        Reach::All => is_made() || is_half_made() || !lacks_outputs(planner, making),
+        Reach::Missing if is_made() => drops,
+        Reach::Missing => !lacks_outputs(planner, making),
         Reach::Restored => drops && (is_made() || is_half_made()),
     };
     if !may {
         skipped.made.push((&source.element.name, &target.element.name));
     }
     may
+}
+
+/// Tells whether the relationship reads an output that is not known yet, and that the plan does not publish, because
+/// the plan is limited to other parts.
+fn lacks_outputs(planner: &RelationshipPlanner<'_, '_>, making: &Making<'_>) -> bool {
+    let is_missing = || {
+        let (scope, desired) = (planner.scope?, planner.constraints.situation.desired?);
+        let mut reads = Reads::few(desired.topology, desired.lookup);
+        let unknown = reads.relationship(making.new, &|_| false).ok()?;
+        Some(unknown.iter().any(|read| !scope.is_acting(read.producer)))
+    };
+    *making.lacks_outputs.get_or_init(|| is_missing().unwrap_or_default())
 }
 
 /// Returns the effective modifiers of a relationship's source and target.
