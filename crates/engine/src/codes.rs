@@ -77,8 +77,10 @@ windlass_source::codes! {
     NEEDS_DECISION = "WL0514", "calls with an unknown outcome",
         "The outcome of these calls is unknown, and they must not run twice. windlass refuses every intent \
          of the assembly until each of them has an answer, and has started no step.\n\n\
-         Check the parts, then run `windlass retry NAME --assume done`, `not-done` or `failed`. `--of PART` \
-         answers for one part, and `--of CALL` for one call. windlass records these answers, and then asks \
+         If the message names another machine or folder from which a job was started, run `windlass retry NAME` \
+         there: it waits for the job and finds the outcome.\n\n\
+         Otherwise, check the parts, then run `windlass retry NAME --assume done`, `not-done` or `failed`. \
+         `--of PART` answers for one part, and `--of CALL` for one call. windlass records these answers, and then asks \
          only for the answers that are still missing.";
     NOTHING_TO_DECIDE = "WL0515", "answer without a question",
         "`--assume` reports the outcome of calls, and all outcomes are known. The answer has no effect, and \

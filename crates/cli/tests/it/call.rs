@@ -152,7 +152,7 @@ fn a_command_that_was_killed_is_not_repeated() {
     exit 1
     ----- stderr -----
     error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
-      box slow (started WHEN)
+      box slow (started WHEN): its job ended while windlass did not watch it, and left no result
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     env.ok(&["retry", "small", "--assume", "not-done"]);

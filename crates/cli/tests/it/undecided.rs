@@ -28,7 +28,7 @@ fn an_undecided_call_blocks_until_it_is_answered() {
     exit 1
     ----- stderr -----
     error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
-      box Install (started WHEN)
+      box Install (started WHEN): its job ended while windlass did not watch it, and left no result
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.run(&["down", "small"]), @"
@@ -261,8 +261,8 @@ fn parts_that_are_leaving_are_answered_for_one_by_one() {
     exit 1
     ----- stderr -----
     error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
-      box__2 Stop (started WHEN)
-      box__3 Stop (started WHEN)
+      box__2 Stop (started WHEN): its job ended while windlass did not watch it, and left no result
+      box__3 Stop (started WHEN): its job ended while windlass did not watch it, and left no result
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`; `--of PART` reports one part at a time
     ");
     assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--of", "box__2"]), @"
@@ -309,7 +309,7 @@ relationships:
     exit 1
     ----- stderr -----
     error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
-      web Join of reads, db → web (started WHEN)
+      web Join of reads, db → web (started WHEN): its job ended while windlass did not watch it, and left no result
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.ok(&["status"]).out(), @"
@@ -369,8 +369,8 @@ relationships:
     exit 1
     ----- stderr -----
     error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
-      lb Join of serves, api → lb (started WHEN; call STORE-p1-s4-c0)
-      lb Join of shows, web → lb (started WHEN; call STORE-p1-s5-c0)
+      lb Join of serves, api → lb (started WHEN; call STORE-p1-s4-c0): its supervisor died before it ended
+      lb Join of shows, web → lb (started WHEN; call STORE-p1-s5-c0): its supervisor died before it ended
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`; `--of PART` reports one part at a time, `--of CALL` one call
     ");
     assert_snapshot!(env.ok(&["status"]).out(), @"
