@@ -26,8 +26,8 @@ impl CronError {
         self
     }
 
-    /// Returns the place of the error in the expression, as a range of bytes. The range is empty where
-    /// something is missing, and begins and ends on character boundaries.
+    /// Returns the place of the error in the expression, as a range of bytes. If something is missing at this
+    /// place, the range is empty. The bounds of the range are always character boundaries.
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }

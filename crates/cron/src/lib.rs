@@ -2,9 +2,14 @@
 //!
 //! # Modules, in the order of the data flow
 //!
-//! `field` defines the fields with their ranges and names, `part` the elements of a field, and `error` the
-//! errors. `parse` reads single fields, and `expression` a whole expression. `search` finds fire times on a
-//! calendar without time zones, and `zone` in a time zone. `explain` describes an expression in English.
+//! - `field` defines the fields with their ranges and names.
+//! - `part` defines the elements of a field.
+//! - `error` defines the errors.
+//! - `parse` reads single fields.
+//! - `expression` reads a whole expression.
+//! - `search` finds fire times on a calendar without time zones.
+//! - `zone` finds fire times in a time zone.
+//! - `explain` describes an expression in English.
 
 mod error;
 mod explain;

@@ -8,7 +8,8 @@ use windlass_source::section;
 /// A section of `windlass.yaml`.
 pub(crate) type Section = windlass_source::keys::Section<Form>;
 
-/// The form of a value, as far as a schema can express it. A value of an optional key may be null.
+/// The form of the value of a key in `windlass.yaml`, as far as a schema can express it. The value of an optional
+/// key may also be null.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
     /// The version of the document.
@@ -21,8 +22,8 @@ pub(crate) enum Form {
     Count,
     /// The maximum number of concurrent jobs, at least 1.
     Jobs,
-    /// A whole number from 1 to `MAX_ELEMENTS`: the maximum number of elements that are copies, such as the second
-    /// and each later node of a group.
+    /// The maximum number of elements that are copies, as a whole number from 1 to `MAX_ELEMENTS`. For example,
+    /// each node of a group except the first is a copy.
     Elements,
     /// An age: a number with a unit, such as `90d`, `12h` or `30m` (minutes).
     Age,
@@ -46,11 +47,11 @@ pub(crate) enum Form {
     Descriptor,
     /// A mapping from names to any values.
     Properties,
-    /// A mapping with the keys of the section.
+    /// A mapping. The field of this variant defines the keys of the mapping.
     One(&'static Section),
-    /// A list of mappings. Each mapping has the keys of the section.
+    /// A list of mappings. The field of this variant defines the keys of each mapping.
     List(&'static Section),
-    /// A mapping from names to inner mappings. Each inner mapping has the keys of the section.
+    /// A mapping from names to inner mappings. The field of this variant defines the keys of each inner mapping.
     ByName(&'static Section),
 }
 

@@ -12,7 +12,8 @@ use windlass_source::keys::{Definitions, Forms, by_name, schema};
 use crate::keys::{self, Form};
 use crate::kinds::RuntimeKinds;
 
-/// Returns the JSON Schema (draft 2020-12) of `windlass.yaml` with the given kinds of runtimes and drivers.
+/// Returns the JSON Schema (draft 2020-12) of `windlass.yaml`. The schema contains the settings of the given kinds
+/// of runtimes, and of the given drivers.
 pub fn project(kinds: &RuntimeKinds, drivers: &Registry) -> Value {
     let mut schema = schema(&ProjectForms { kinds, drivers }, &keys::ROOT, "windlass.yaml");
     let location = &mut schema["$defs"][keys::LOCATION.name]["properties"];

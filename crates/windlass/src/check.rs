@@ -219,8 +219,8 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
     }
 }
 
-/// Checks a descriptor. In an assembly descriptor, also checks the list of each component with the key
-/// `each`. Such a component gets one node for each entry of its list.
+/// Checks a descriptor. If a component of an assembly descriptor has the key `each`, also checks the list in this
+/// key. Such a component gets one node for each entry of the list.
 fn checked(descriptor: &Descriptor, catalog: &dyn Catalog) -> Diagnostics {
     let mut found = check(descriptor, catalog, Missing::Tolerated);
     if let Descriptor::Assembly(assembly) = descriptor {

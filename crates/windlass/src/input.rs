@@ -89,7 +89,7 @@ impl AssemblyInput {
 
     /// Sets the names of fields that were left out of the entries of a list parameter. For example, windlass converts
     /// an Ansible inventory to a list, and leaves out variables whose values are Jinja expressions. If a descriptor
-    /// uses such a field, the error message gives this reason.
+    /// uses such a field, the error message explains why the field was left out.
     pub fn fields_left_out(mut self, name: impl Into<String>, fields: BTreeSet<String>) -> Self {
         self.places.left_out.insert(name.into(), fields);
         self

@@ -318,8 +318,8 @@ impl Windlass {
     /// count, because they belong to the previous instance. If `answer` contains an output that no part publishes, the
     /// result is empty, because windlass refuses such an answer.
     ///
-    /// The result can contain too many outputs: the driver may still have a report of the call with the missing
-    /// values. Windlass reads this report only when it executes the answer.
+    /// The result can contain too many outputs, because the driver may still have a report of the call, and this
+    /// report may contain the missing values. windlass reads the report only when it executes the answer.
     ///
     /// # Errors
     ///

@@ -172,8 +172,8 @@ impl Settings {
     }
 
     /// Sets whether this program is a daemon. While a daemon holds the lease of an assembly, other programs can't
-    /// change this assembly, and submit requests to the daemon. To execute these requests, the daemon must call
-    /// `daemon::watch` (feature `daemon`).
+    /// change this assembly. They can only submit requests for the assembly. To execute these requests, the daemon
+    /// must call `daemon::watch` (feature `daemon`).
     #[must_use]
     pub fn serving(mut self, serves: bool) -> Self {
         self.serves = serves;

@@ -55,7 +55,8 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if the assembly has no recorded process, or if the store fails.
+    /// Fails if the store contains neither the given assembly nor a process of this assembly. Also fails if the
+    /// store fails.
     pub async fn prune(
         &self,
         name: Option<&AssemblyName>,

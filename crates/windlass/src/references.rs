@@ -19,7 +19,7 @@ use windlass_store::{Store, StoreError};
 
 use crate::pages::for_each_assembly;
 
-/// Finds the assemblies of the store to which the references of the assembly `own` may refer.
+/// A search for the assemblies of the store that are possible targets for the references of the assembly `own`.
 pub(crate) struct Neighbours {
     own: AssemblyName,
     /// The record of `own`; `None` if the assembly `own` does not exist yet.
@@ -46,8 +46,8 @@ impl Neighbours {
     }
 
     /// Finds assemblies with the descriptor that a reference in `wanted` names. Versions of the descriptor are not
-    /// compared. The assembly `self.own` is left out. The result includes assemblies to which no reference may
-    /// refer at present, such as an assembly that is being taken down. For such an assembly, the field
+    /// compared. The assembly `self.own` is left out. Some assemblies in the result can't be the target of a
+    /// reference at present, for example because they are being taken down. For such an assembly, the field
     /// [`unfit`](Existing::unfit) contains the reason.
     pub(crate) async fn candidates(
         &self,

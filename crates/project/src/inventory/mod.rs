@@ -114,7 +114,7 @@ fn looks_like_yaml(text: &str) -> bool {
     }
 }
 
-/// Variables of a host or a group, by name. The value is `None` if it has a YAML tag such as `!vault`.
+/// Variables of a host or a group, by name. `None` stands for a value that has a YAML tag, such as `!vault`.
 type Variables = BTreeMap<String, Option<Value>>;
 
 #[derive(Debug, Default)]
@@ -126,8 +126,8 @@ struct Group {
 
 /// An inventory that is being read.
 struct Draft {
-    /// A copy of the source with masked text. The places of problems refer to this copy, because the text may contain
-    /// secrets.
+    /// A copy of the source in which the text is masked. The places of problems refer to this copy, because the
+    /// text of the source may contain secrets.
     shape: Arc<Source>,
     groups: IndexMap<String, Group>,
     hosts: IndexMap<String, (Span, Variables)>,
@@ -283,8 +283,9 @@ fn priority(group: &Group) -> i64 {
     given.and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
-/// Tells whether windlass keeps a variable of a host. windlass leaves out passwords for Ansible, such as
-/// `ansible_ssh_pass`, values with Jinja templates, and encrypted values.
+/// Tells whether windlass keeps a variable of a host. windlass leaves out three kinds of values: encrypted values,
+/// values with a Jinja template, and passwords for Ansible. An example of such a password is the value of
+/// `ansible_ssh_pass`.
 fn is_kept(key: &str, value: &Value) -> bool {
     let is_password = key.starts_with("ansible_") && (key.ends_with("pass") || key.ends_with("password"));
     !is_password && is_plain(value)

@@ -360,7 +360,8 @@ impl Environments<'_> {
         Err(ApplicationError::Unfit { chosen, component, pins, known }.into())
     }
 
-    /// Removes the choice for a component in the manifest of the service `service`.
+    /// Removes the user's choice of a service for a component. The component is in the manifest of the service
+    /// `service`.
     ///
     /// # Errors
     /// Returns [`EnvironmentError`] if no service is chosen for the component.

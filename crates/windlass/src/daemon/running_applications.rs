@@ -19,8 +19,8 @@ pub(super) struct Applications {
 }
 
 impl Applications {
-    /// Adds the assembly if it is a running application, and removes it if it is not. Returns the factories
-    /// whose checks must begin (`true`) or end (`false`).
+    /// Adds the assembly of `record` if the assembly is a running application. Otherwise, removes the assembly.
+    /// Returns the factories whose health checks must begin (`true`) or end (`false`).
     pub(super) fn note(&mut self, record: &AssemblyRecord) -> Vec<(AssemblyName, bool)> {
         let is_running =
             record.application.is_some() && record.goal == State::Active && record.reached.is_some();

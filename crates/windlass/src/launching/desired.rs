@@ -48,9 +48,11 @@ pub(super) struct Services<'a> {
 }
 
 impl Services<'_> {
-    /// Returns the name of the assembly that is the factory of an application. Returns `None` if `role` is a
-    /// factory. If several services of the environment fit, `chosen` must name one of these services. If only
-    /// one service fits, `chosen` may be `None`.
+    /// Returns the name of the assembly that is the factory of the application `published`. `role` is the role that
+    /// the manifest declares: application or factory. For a factory, returns `None`.
+    ///
+    /// If several services of the environment fit, `chosen` must name one of these services. If only one service
+    /// fits, `chosen` may be `None`.
     ///
     /// # Errors
     /// Fails if no service of the environment fits. Also fails if several services fit and `chosen` is

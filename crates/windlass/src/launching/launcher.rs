@@ -135,7 +135,8 @@ impl<'w> Launcher<'w> {
         Ok((name, Request::up(desired), warnings))
     }
 
-    /// Returns the factory of an application. Returns `None` if `role` is a factory.
+    /// Returns the factory of the application `published`. `role` is the role that the manifest declares:
+    /// application or factory. For a factory, returns `None`.
     ///
     /// # Errors
     /// Fails if the environment has no such factory. Also fails if the factory requires a signal of another

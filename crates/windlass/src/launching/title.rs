@@ -12,7 +12,8 @@ pub(super) fn free(base: &AssemblyName, is_taken: impl Fn(&AssemblyName) -> bool
     free_from(base, 1, is_taken).0
 }
 
-/// Returns the first free name, like [`free`], and its number. Skips names with a number below `first`.
+/// Returns the first name that is not taken, and the number of this name. The names are `base` (number 1),
+/// `base-2`, `base-3` and so on. The search begins at the number `first`.
 pub(crate) fn free_from(
     base: &AssemblyName,
     first: u32,

@@ -33,8 +33,8 @@ pub trait ProjectRuntimes: Send + Sync {
     /// Returns the runtimes that may hold jobs of earlier processes.
     ///
     /// # Errors
-    /// Returns a sentence that names a runtime which does not answer, and the reason. Jobs may still run
-    /// there.
+    /// Fails if a runtime does not answer. Jobs may still run on this runtime. The error is a sentence with the
+    /// name of the runtime and the reason.
     async fn with_jobs(&self) -> Result<Vec<Arc<dyn Runtime>>, String>;
 
     /// Closes the open runtimes. Also removes files and folders that are left over from killed windlass programs. Jobs

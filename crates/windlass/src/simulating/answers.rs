@@ -117,8 +117,8 @@ struct AnswerEntry {
 }
 
 impl Answers {
-    /// Reads a file with answers, which replace the outputs of scripts, and with actions of operators. `cast` contains
-    /// the manifests to which the answers and actions can refer.
+    /// Reads the file of answers of a simulation. Its answers replace the outputs of scripts. The file also
+    /// contains actions of simulated operators. The answers and the actions can refer to the manifests in `cast`.
     ///
     /// # Errors
     /// Returns all problems of the file's entries, with their places.

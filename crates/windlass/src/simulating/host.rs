@@ -242,7 +242,8 @@ impl<'h> Host<'h> {
     }
 }
 
-/// Returns the failure of a call for which the driver returned no result. A correct driver never causes it.
+/// Returns the failure of a call for which the driver returned no result. A correct driver never causes this
+/// failure.
 pub(super) fn no_answer() -> Failure {
     Failure::new(FailureKind::Protocol, "the driver gave no answer")
 }

@@ -40,9 +40,9 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if another process holds the lease of the assembly, other assemblies reference the assembly, or
-    /// its last process was interrupted. Also fails if the file can't be written. In all these cases, the
-    /// store still owns the assembly.
+    /// Fails if another program holds the lease of the assembly, or if other assemblies reference the assembly.
+    /// Fails if the last process of the assembly was interrupted. Also fails if the file can't be written. In all
+    /// these cases, the store still owns the assembly.
     pub async fn export(&self, name: &AssemblyName, file: &Path, key: Option<&Path>) -> Result<(), Error> {
         let store = self.windlass.store_of(name).await?;
         self.is_free(file).await?;

@@ -18,8 +18,8 @@ pub struct OutputsView {
     pub version: u32,
     /// The name of the assembly.
     pub assembly: AssemblyName,
-    /// The known values of the assembly's read-only properties. The map of a factory also contains its
-    /// instances. A secret is `***`.
+    /// The known values of the assembly's read-only properties. If the assembly is a factory, the map also contains
+    /// the lists of the factory's instances. In place of a secret, the map contains `***`.
     pub outputs: BTreeMap<PropertyName, Value>,
     /// The names of the outputs whose values are secrets.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]

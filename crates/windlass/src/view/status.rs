@@ -171,7 +171,8 @@ impl PairView {
     }
 }
 
-/// Returns the pairs of nodes on which calls act, each once, in the order of the calls.
+/// Returns the pairs of nodes on which calls act, in the order of the calls. If several calls act on a pair, the
+/// result contains the pair only once.
 pub(crate) fn pairs_of(calls: &[&CallRecord]) -> Vec<PairView> {
     let mut seen = HashSet::new();
     let pairs = calls.iter().filter_map(|call| call.pair.as_ref());

@@ -21,8 +21,8 @@ use crate::runtimes::factory::{RuntimeContext, Variables};
 pub(super) struct OpenEngine {
     engine: Engine,
     fresh: Arc<DockerRuntime>,
-    /// The runtimes with warm containers. The key is the number of warm containers of a runtime, which a location sets
-    /// by `pool`.
+    /// The runtimes that reuse warm containers. The key is the number of warm containers of the runtime. A location
+    /// sets this number by the key `pool`.
     pools: Mutex<BTreeMap<u16, Pool>>,
     /// The note that marks the engine as in use; `None` after [`take_note`](Self::take_note) has returned it.
     note: Mutex<Option<Note>>,

@@ -192,9 +192,12 @@ impl Machine<'_> {
         }
     }
 
-    /// Creates a call from `begin`, and adds a task in which the host performs the call. The application is
-    /// [busy](Stage::Busy) until the call ends. If the package has no script for the action, adds only an event of the
-    /// kind `refused`.
+    /// Begins a call of an application, and adds a task in which the host performs the call. The parameter `begin`
+    /// contains the action and the arguments of the call. The application is [busy](Stage::Busy) until the call
+    /// ends.
+    ///
+    /// If the application's package has no script for the action, no call begins. The method then only adds an
+    /// event of the kind `refused` to the timeline.
     fn begin(&mut self, now: Timestamp, key: Key, begin: Begin) {
         let id = call_id(self.number());
         let Some(application) = self.applications.get_mut(&key) else { return };
@@ -269,8 +272,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Handles the result of an observation. The observed instance has an open call, and was still changing
-    /// (*converging*). If the observation has failed, schedules the next observation.
+    /// Handles the result of an observation. An observation finds out whether an instance that was still changing
+    /// (*converging*) has reached the state that its open call requests. If the observation has failed, schedules
+    /// the next observation.
     pub(super) fn observed(&mut self, now: Timestamp, key: Key, result: Result<Observed, Failure>) {
         match result {
             Ok(Observed { observation, mut report }) => {

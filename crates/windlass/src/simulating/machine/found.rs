@@ -96,8 +96,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Returns the applications of a factory. `by_natural` contains each application that has a natural id. `launching`
-    /// is an application without a natural id; `None` if each application has one.
+    /// Returns the applications of a factory. The field `by_natural` of the result contains each application that
+    /// has a natural id. The field `launching` is an application without a natural id; `None` if there is no such
+    /// application.
     fn known(&self, factory: usize) -> Known {
         let mut known = Known { by_natural: BTreeMap::new(), launching: None };
         let members = self.factories[factory].members.iter();

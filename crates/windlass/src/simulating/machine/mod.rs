@@ -55,13 +55,16 @@ pub(super) enum Task {
 
 /// The result of a [`Task`], with the `key` or the `factory` of the task.
 pub(super) enum TaskEnd {
-    /// `checkpoint` is the last intermediate report of the call; `None` if the call had no such report.
+    /// The host has performed a call. `checkpoint` is the last intermediate report of the call; `None` if the call
+    /// had no such report.
     Performed { key: Key, script: Script, checkpoint: Option<Report>, result: Result<Report, Failure> },
-    /// `result` tells whether the instance has reached the state that the open call requests.
+    /// The host has observed an instance. `result` tells whether the instance has reached the state that the open
+    /// call requests.
     Observed { key: Key, result: Result<Observed, Failure> },
-    /// `lines` contains the warnings that the health check script has written to stderr.
+    /// A health check has ended. `lines` contains the warnings that the health check script has written to stderr.
     Checked { factory: usize, answers: Vec<CheckAnswer>, lines: Vec<LogEntry>, runs: Runs },
-    /// `found` comes from the output of the discovery script. The file of answers can replace this output.
+    /// A discovery has ended. `found` contains the instances in the output of the discovery script, or the failure
+    /// of the discovery. The file of answers can replace the output of the script.
     Discovered { factory: usize, found: Result<Vec<Found>, Failure> },
 }
 
