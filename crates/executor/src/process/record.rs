@@ -91,8 +91,8 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// Returns an ending without a start time and without output. `end` states the reason, such as [`End::Cancelled`]
-    /// for a job that was cancelled in the queue.
+    /// Returns the ending of a job that was never started. The ending has no start time and no output. `end` tells
+    /// why the job was not started, for example [`End::Cancelled`] if it was cancelled in the queue.
     pub(crate) fn unstarted(end: End) -> Self {
         Self {
             version: Version,

@@ -111,7 +111,8 @@ impl WriterTask {
         }
     }
 
-    /// Sends each write its own result, or the error of the transaction if the transaction failed.
+    /// Sends the result of each write to its caller. If the transaction has failed, all callers get the error of
+    /// the transaction instead.
     fn answer(&mut self, group: Vec<Pending>, outcome: &Result<(), StoreError>) {
         if outcome.is_err() {
             for pending in &group {

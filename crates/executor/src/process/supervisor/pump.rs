@@ -33,7 +33,8 @@ const DRAIN: Duration = Duration::from_millis(250);
 /// that submitted the job. So the submitting process does not need to read the content from the disk.
 const SHORT: usize = 4 * 1024;
 
-/// The buffer for one read of a pipe. All pumps use it, one at a time.
+/// The buffer for one read of a pipe. All pumps (the tasks that read the output of jobs) use the same buffer, one
+/// at a time.
 pub(crate) type ReadBuffer = Rc<RefCell<Vec<u8>>>;
 
 pub(crate) fn read_buffer() -> ReadBuffer {

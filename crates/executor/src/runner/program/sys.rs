@@ -350,7 +350,7 @@ pub(crate) fn settle() {
     }
 }
 
-/// The way to open a path below a folder: as a mere handle, or for reading.
+/// The way to open a path below a folder: for reading, or only to get a descriptor that names the path (`O_PATH`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Open {
     Named,
