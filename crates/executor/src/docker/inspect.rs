@@ -116,8 +116,8 @@ fn label(labels: &HashMap<String, String>, name: &str) -> String {
     labels.get(name).cloned().unwrap_or_default()
 }
 
-/// Reads the lines of a container's first process from the beginning. With `follow`, the stream lasts until
-/// the container ends.
+/// Reads the lines of a container's first process from the beginning. If `follow` is true, the stream lasts until
+/// the container ends. Otherwise it contains only the lines that exist now.
 pub(crate) fn logged(engine: &Engine, id: &JobId, follow: bool) -> LineStream {
     let options = LogsOptionsBuilder::default().stdout(true).follow(follow).tail("all").build();
     let engine = engine.clone();

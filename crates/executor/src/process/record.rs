@@ -112,9 +112,8 @@ impl Ending {
         }
     }
 
-    /// Writes this ending as the second line of `job.json`, in one call. The line begins at the offset
-    /// `end_at`. With `durable`, the line also survives a power cut. The caller may repeat the call after an
-    /// error.
+    /// Writes this ending as the second line of `job.json`, in one call. The line begins at the offset `end_at`. If
+    /// `durable` is true, the line also survives a power cut. The caller may repeat the call after an error.
     ///
     /// Written data is in the kernel, so it survives the death of this process. Only a power cut loses data
     /// that was not flushed to the disk. A flush takes much time, so only jobs that must not run twice

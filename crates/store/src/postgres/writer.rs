@@ -41,8 +41,8 @@ const GROUP: usize = 256;
 
 /// A change of the store that waits until the writer task applies it.
 pub(super) struct QueuedWrite {
-    /// The leases that the write needs. For a release, this is the lease to release. For a batch, the first lease is
-    /// the one under which the batch is committed. The others were added with [`Batch::beside`].
+    /// The leases that the write needs. For a release, this is the lease to release. For a batch, the first lease
+    /// is the one under which the batch is committed, and [`Batch::beside`] has added all further leases.
     pub(super) leases: Vec<Lease>,
     pub(super) work: Work,
     pub(super) reply: oneshot::Sender<Result<Seq, StoreError>>,

@@ -63,8 +63,8 @@ pub(crate) struct Pump {
 }
 
 impl Pump {
-    /// Creates a pump that stores the first `spill_bytes` of a stream in a file. From the rest of the stream,
-    /// the pump keeps the last `keep` bytes.
+    /// Creates a pump that stores the first `spill_bytes` of a stream in a file. If the stream is longer, the pump
+    /// keeps the last of the later bytes in memory, at most `keep` bytes.
     pub(crate) fn new(
         folder: &JobFolder,
         stream: Stream,
