@@ -111,8 +111,8 @@ fn answer(result: c_int) -> io::Result<c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Stack size in bytes for a child before it executes its program. The few functions that it calls until then need
-/// less.
+/// Stack size in bytes for a child that has not executed its program yet. The few functions that the child calls
+/// until then need less.
 const STACK: usize = 64 * 1024;
 
 /// The parameters of a child, which shares the parent's memory until it executes its program.
