@@ -27,8 +27,8 @@ impl Timestamp {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
-    /// Reads the host's clock. The function has no parameter with another clock, for example for tests. Supervisors
-    /// also read the clock, and a caller could not pass a clock to these separate processes.
+    /// Reads the host's clock. A test can't replace this clock by a simulated one, because supervisors also read
+    /// the host's clock, and supervisors are separate processes.
     #[cfg(any(feature = "process", feature = "docker"))]
     pub(crate) fn now() -> Self {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);

@@ -14,16 +14,17 @@ pub struct Limits {
     pub timeout: Duration,
     /// Time between SIGTERM and SIGKILL for a job that exceeded its timeout. Default: 5 seconds.
     pub grace: Duration,
-    /// Maximum number of bytes of stdout in the [`Outcome`](crate::Outcome). From a longer stdout, the
-    /// outcome keeps the first bytes and the last bytes, half of the limit each. Default: 4 MiB.
+    /// Maximum number of bytes of stdout in the [`Outcome`](crate::Outcome). If stdout is longer, the outcome
+    /// contains its first bytes and its last bytes, half of the limit each. Default: 4 MiB.
     pub stdout_bytes: u64,
-    /// Maximum number of bytes of stderr in the outcome. From a longer stderr, the outcome keeps the first
-    /// bytes and the last bytes, half of the limit each. Default: 256 KiB.
+    /// Maximum number of bytes of stderr in the outcome. If stderr is longer, the outcome contains its first bytes
+    /// and its last bytes, half of the limit each. Default: 256 KiB.
     pub stderr_bytes: u64,
-    /// Maximum number of bytes that the runtime stores from the beginning of each stream, until the job is removed. If
-    /// `stdout_bytes` is larger than `spill_bytes`, the maximum for stdout is `stdout_bytes`. In the same way, a larger
-    /// `stderr_bytes` is the maximum for stderr. From a stream that is longer than its maximum, the runtime also stores
-    /// the last bytes for the outcome. The runtime counts all other bytes, and does not store them. Default: 64 MiB.
+    /// Maximum number of bytes that the runtime stores from the beginning of each stream, until the job is removed.
+    /// If `stdout_bytes` is larger than `spill_bytes`, the maximum for stdout is `stdout_bytes`. In the same way, a
+    /// larger `stderr_bytes` is the maximum for stderr. If a stream is longer than its maximum, the runtime also
+    /// stores its last bytes for the outcome. The runtime counts all other bytes, and does not store them. Default:
+    /// 64 MiB.
     pub spill_bytes: u64,
     /// Maximum memory of the job, in bytes.
     pub memory_bytes: Option<u64>,

@@ -74,8 +74,8 @@ pub trait Runtime: Send + Sync {
 
     /// Submits a job, waits for it and removes it. This method is for callers that do not store the outcome.
     ///
-    /// If the caller drops the future, the job continues. The outcome names no spill files, since they are
-    /// removed with the job.
+    /// If the caller drops the future, the job continues. The outcome contains no paths of [spill
+    /// files](crate::Captured::spill), because these files are removed with the job.
     async fn run(&self, id: &JobId, job: &Job) -> Result<Outcome, RuntimeError> {
         self.submit(id, job).await?;
         let mut outcome = self.wait(id).await?;

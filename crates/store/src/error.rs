@@ -80,7 +80,7 @@ pub enum StoreError {
     /// An assembly claims a natural id that already belongs to another assembly of the same owner.
     #[error("the natural id `{natural_id}` of `{owner}` belongs to `{by}`; `windlass status {by}` shows it")]
     Claimed {
-        /// The assembly that owns both assemblies: the one that claims the id, and the one in the field `by`.
+        /// The owner of both assemblies: of the assembly that claims the id, and of the assembly in the field `by`.
         owner: AssemblyName,
         /// The claimed natural id.
         natural_id: String,

@@ -76,8 +76,8 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// Creates a moment without a monotonic tick, by a clock that all programs share, such as the clock of a
-    /// database server.
+    /// Creates a moment without a monotonic tick. `at` is the time of a clock that all programs share, such as the
+    /// clock of a database server.
     #[cfg(any(feature = "postgres", feature = "testing", test))]
     pub(crate) fn by_clock(at: Timestamp) -> Self {
         Self { at, tick: None }

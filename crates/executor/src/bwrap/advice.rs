@@ -11,8 +11,8 @@ pub(crate) fn missing(bwrap: &Path) -> String {
     )
 }
 
-/// Returns the error text for a sandbox that `bwrap` could not create, with advice. `words` is the error
-/// output of `bwrap`.
+/// Returns the error text for a failed attempt of `bwrap` to create a sandbox. `words` is the error output of
+/// `bwrap`. If the error is a known one, the text also says how to resolve it.
 pub(crate) fn unmade(words: &str) -> String {
     let what_to_do = if words.contains("No permissions to create") || words.contains("user namespace") {
         ": allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces above 0, \

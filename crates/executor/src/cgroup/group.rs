@@ -85,9 +85,9 @@ impl Group {
         Self { folders, memory: None, was_killed: Cell::new(false) }
     }
 
-    /// Sets the limits of a job. `folder` returns the group's folder in the hierarchy of a controller. In
-    /// addition to the processes of the job, this crate runs `besides` processes of its own in the group. The
-    /// function adds this number to the maximum number of processes.
+    /// Sets the limits of a job. The group may also contain processes of this crate, which do not belong to the
+    /// job. The parameter `besides` is the number of these processes. The function adds it to the job's maximum
+    /// number of processes. `folder` returns the group's folder in the hierarchy of a controller.
     pub(crate) fn limit(
         &mut self,
         limits: &Limits,

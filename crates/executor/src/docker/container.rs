@@ -137,8 +137,8 @@ pub(crate) fn no_health_check() -> HealthConfig {
     HealthConfig { test: Some(vec!["NONE".to_owned()]), ..HealthConfig::default() }
 }
 
-/// Returns a host configuration with the strictest isolation, which callers relax as far as a job requests
-/// it.
+/// Returns a host configuration with the strictest isolation. If a job requests less isolation, the caller changes
+/// the configuration accordingly.
 pub(crate) fn strict(engine: &Description) -> HostConfig {
     let unlimited = [("max-size", "1024g"), ("max-file", "1")];
     let unlimited = || unlimited.map(|(name, value)| (name.to_owned(), value.to_owned())).into();

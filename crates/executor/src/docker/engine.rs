@@ -199,9 +199,9 @@ impl Engine {
         self.remove_container(name, true).await
     }
 
-    /// Kills a container if it runs, and removes it. With `volumes`, also removes its anonymous volumes. Then waits
-    /// until the container is gone. It is no error if the container does not exist, or if another client removes it
-    /// at the same time.
+    /// Kills a container if it runs, and removes the container. If `volumes` is true, also removes the container's
+    /// anonymous volumes. Then waits until the container is gone. It is no error if the container does not exist,
+    /// or if another client removes the container at the same time.
     ///
     /// # Errors
     /// [`EngineError`] when the engine doesn't answer, or can't remove the container within the time limit of

@@ -22,7 +22,8 @@ const CHUNK: usize = 64 * 1024;
 /// Pause before the log is read again after a broken connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Number of checks whether the container of an ended job has exited: five seconds in total.
+/// Maximum number of checks whether the container of an ended job has exited. With the pauses between them, the
+/// checks take five seconds in total.
 const EXITS: usize = 100;
 
 /// Reads the log of one job's container, and sends the events of the job to one receiver.

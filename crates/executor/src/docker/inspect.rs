@@ -116,8 +116,8 @@ fn label(labels: &HashMap<String, String>, name: &str) -> String {
     labels.get(name).cloned().unwrap_or_default()
 }
 
-/// Reads the lines of a container's first process from the beginning. With `follow`, the stream lasts until
-/// the container ends.
+/// Reads the lines of a container's first process from the beginning. If `follow` is true, the stream lasts until
+/// the container ends. Otherwise it contains only the lines that exist now.
 pub(crate) fn logged(engine: &Engine, id: &JobId, follow: bool) -> LineStream {
     let options = LogsOptionsBuilder::default().stdout(true).follow(follow).tail("all").build();
     let engine = engine.clone();
@@ -144,10 +144,10 @@ where
     })
 }
 
-/// Returns all lines that the first process of an exited container wrote. Usually they come from the
-/// container's log. The log may lack the last line, because the container engine logs nothing while it is down.
-/// In this case, the lines come from the file [`COPY`] in the job's volume, if this file has the last line.
-/// Only a job with the setting [`OnOwnerDeath::Finish`] has this file.
+/// Returns all lines that the first process of an exited container wrote. Usually the lines come from the
+/// container's log. If the container engine was down when the process wrote the last line, this line is missing in
+/// the log. Then the function reads the file [`COPY`] in the job's volume, and returns its lines if the last line
+/// is there. Only a job with the setting [`OnOwnerDeath::Finish`] has this file.
 pub(crate) async fn all_lines(
     engine: &Engine,
     id: &JobId,

@@ -73,8 +73,9 @@ enum Stop {
     Broken,
     /// A caller has closed or dropped the runtime of this client.
     Disconnected,
-    /// The job still runs [`LATE`] after its deadline. The value is [`End::TimedOut`] if the deadline is the job's time
-    /// limit, and [`End::Cancelled`] if a caller has requested the end of the job.
+    /// The job still runs although the time [`LATE`] has passed since its deadline. The value is [`End::TimedOut`]
+    /// if the deadline is the job's time limit, and [`End::Cancelled`] if a caller has requested the end of the
+    /// job.
     Late(End),
 }
 

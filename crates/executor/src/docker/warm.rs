@@ -285,7 +285,7 @@ fn body(shape: &Shape, image: &str, client: &Client, host: HostConfig) -> Contai
     }
 }
 
-/// Creates a tar archive with the [runner](crate::runner), and with a folder in which any user can create
+/// Creates a tar archive that contains the [runner](crate::runner), and a folder in which any user can create
 /// folders for jobs.
 fn archive(program: &[u8]) -> Vec<u8> {
     let mut tar = Vec::with_capacity(program.len() + 4096);

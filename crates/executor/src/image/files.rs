@@ -323,7 +323,8 @@ mod tests {
         }
     }
 
-    /// Each link names the previous link twice, so the number of steps doubles from link to link.
+    /// A search ends with an error if it must follow too many links. Each link of this test names the previous link
+    /// twice. So the number of followed links doubles from link to link.
     #[test]
     fn a_search_ends() {
         let links: Vec<(String, Entry)> = (1..60)

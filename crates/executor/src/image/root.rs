@@ -179,8 +179,8 @@ impl Place<'_> {
         Ok(mknodat(self.folder, self.name, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
     }
 
-    /// Sets the modification time. Some programs compare this time of a compiled file with that of its
-    /// source.
+    /// Sets the modification time of the entry. The time matters because some programs compare the times of a
+    /// source file and of the compiled file.
     pub(crate) fn changed_at(&self, seconds: u64) -> io::Result<()> {
         let at = Timespec { tv_sec: i64::try_from(seconds).unwrap_or(0), tv_nsec: 0 };
         let times = Timestamps { last_access: at, last_modification: at };

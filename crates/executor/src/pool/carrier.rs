@@ -74,8 +74,8 @@ impl std::fmt::Debug for WarmContainer {
 /// A handle that ends a container.
 #[async_trait]
 pub trait EndContainer: Send + Sync {
-    /// Removes the container with all its processes. A container that is already gone is no error. If the
-    /// container has ended by itself, returns the reason, for people, as far as it is known.
+    /// Removes the container with all its processes. A container that is already gone is no error. If the container
+    /// has ended by itself and the reason is known, returns a text for people with the reason.
     async fn end(self: Box<Self>) -> Option<String>;
 }
 

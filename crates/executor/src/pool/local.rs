@@ -1,5 +1,6 @@
-//! A carrier without containers: runners are children of this process. The carrier is for tests on hosts
-//! without a container engine. It isolates nothing.
+//! A carrier that starts no containers. A [carrier](crate::pool::Carrier) is the means by which a pool starts
+//! runners. This carrier starts them as children of this process, and isolates nothing. It is for tests on hosts
+//! without a container engine.
 
 use std::{
     path::PathBuf,

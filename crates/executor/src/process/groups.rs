@@ -54,8 +54,7 @@ pub(crate) fn sweep(state: &StateDir) -> io::Result<()> {
 }
 
 /// Tells whether `folder` is a control group of the jobs folder `state`. The name of such a group begins with the
-/// prefix that [`name_of`] returns. [`sweep`] ends no other group, even if the file of a supervisor lists the path of
-/// that group.
+/// prefix that [`name_of`] returns. If the file of a supervisor lists another group, [`sweep`] ignores that group.
 fn is_ours(state: &StateDir, folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.starts_with(&name_of(state.path()))

@@ -91,8 +91,8 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// Returns an ending without a start time and without output. `end` states the reason, such as [`End::Cancelled`]
-    /// for a job that was cancelled in the queue.
+    /// Returns the ending of a job that was never started. The ending has no start time and no output. `end` tells
+    /// why the job was not started, for example [`End::Cancelled`] if it was cancelled in the queue.
     pub(crate) fn unstarted(end: End) -> Self {
         Self {
             version: Version,
@@ -112,9 +112,8 @@ impl Ending {
         }
     }
 
-    /// Writes this ending as the second line of `job.json`, in one call. The line begins at the offset
-    /// `end_at`. With `durable`, the line also survives a power cut. The caller may repeat the call after an
-    /// error.
+    /// Writes this ending as the second line of `job.json`, in one call. The line begins at the offset `end_at`. If
+    /// `durable` is true, the line also survives a power cut. The caller may repeat the call after an error.
     ///
     /// Written data is in the kernel, so it survives the death of this process. Only a power cut loses data
     /// that was not flushed to the disk. A flush takes much time, so only jobs that must not run twice

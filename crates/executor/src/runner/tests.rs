@@ -121,7 +121,7 @@ fn what_is_said_is_heard_however_it_is_cut() {
     }
 }
 
-/// Checks the bytes of two frames of version 3. Frames with other bytes need a new version.
+/// Checks the bytes of two frames of version 3. If these bytes change, the protocol needs a new version number.
 #[test]
 fn version_3_is_this() {
     let spec = Spec { mark: "m".into(), program: "p".into(), stdin: 1, ..Spec::default() };

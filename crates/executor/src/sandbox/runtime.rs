@@ -60,7 +60,7 @@ impl SandboxRuntime {
         &self.store
     }
 
-    /// Disconnects from the supervisor, as [`ProcessRuntime::close`] does.
+    /// Disconnects from the supervisor. [`ProcessRuntime::close`] describes the consequences for the jobs.
     ///
     /// # Errors
     /// [`RuntimeError::Storage`] when the folders can't be read.
@@ -105,8 +105,8 @@ impl SandboxRuntime {
         Ok(JobEnvironment { sandbox: Some(sandbox), env: image.config.env.clone(), confinement })
     }
 
-    /// Returns a copy of the job that has a default limit wherever the job itself sets no limit. Omits the defaults
-    /// that this host can't enforce.
+    /// Returns a copy of the job with the default limits added. If the job itself sets a limit, this limit stays.
+    /// The defaults that this host can't enforce are left out.
     fn bounded(&self, job: &Job) -> Job {
         let can = self.capabilities();
         let (mut job, bounds) = (job.clone(), self.bounds);

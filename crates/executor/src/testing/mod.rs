@@ -65,8 +65,8 @@ pub const CASE_LIMIT: Duration = Duration::from_secs(300);
 /// takes longer than this limit and the case fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Time limit of jobs that run longer than this limit on purpose. The limit leaves enough time for the first output
-/// of a job on a busy machine.
+/// Time limit of jobs that must still run when their time limit passes. The limit leaves enough time for the first
+/// output of such a job on a busy machine.
 const LONG_ENOUGH_TO_BEGIN: Duration = Duration::from_millis(1500);
 
 /// A runtime under test, and a template for its jobs.

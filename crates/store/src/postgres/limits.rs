@@ -1,4 +1,5 @@
-//! Time limits. Only time distinguishes a slow server from a server that is gone, suspended or locked.
+//! Time limits for requests to the server. Without time limits, windlass could not distinguish a slow server from a
+//! server that is gone, suspended or locked.
 
 use std::time::Duration;
 

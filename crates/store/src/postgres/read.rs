@@ -129,8 +129,8 @@ pub(super) async fn open_processes(db: &Transaction<'_>) -> Outcome<Vec<ProcessR
     records(db, "SELECT record FROM process WHERE open ORDER BY id", &[]).await
 }
 
-/// Reads the records that the engine needs to resume work on the assembly `scope`. Without `seal`, the result contains
-/// no secrets.
+/// Reads the records that the engine needs to resume work on the assembly `scope`. If `seal` is `None`, the result
+/// contains no secrets.
 pub(super) async fn load(
     db: &Transaction<'_>,
     seal: Option<&Seal>,

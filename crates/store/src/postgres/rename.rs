@@ -78,8 +78,8 @@ async fn begin(db: &impl GenericClient, record: &AssemblyRecord, from: &Assembly
     Ok(())
 }
 
-/// Replaces the record and the references of the assembly `scope`, which is not the renamed assembly. The new
-/// record contains the new name of the renamed assembly.
+/// Replaces the record and the references of the assembly `scope` while another assembly is renamed. The new
+/// record, `record`, already contains the new name of the other assembly.
 async fn put(db: &impl GenericClient, scope: &AssemblyName, record: &AssemblyRecord) -> Outcome<()> {
     let scope = scope.as_str();
     let owner = record.owner.as_ref().map(AssemblyName::as_str);

@@ -9,8 +9,8 @@
 //! | `verify-ca` | yes | signed by a known authority |
 //! | `verify-full` | yes | signed by a known authority, and issued for the host's name |
 //!
-//! The known authorities are in the file `sslrootcert`. Without this setting, the authorities of the system
-//! are known.
+//! The setting `sslrootcert` names the file with the known authorities. If it is not set, the known authorities are
+//! those of the system.
 
 use std::future::Future;
 use std::io;

@@ -41,8 +41,8 @@ const GROUP: usize = 256;
 
 /// A change of the store that waits until the writer task applies it.
 pub(super) struct QueuedWrite {
-    /// The leases that the write needs. For a release, this is the lease to release. For a batch, the first lease is
-    /// the one under which the batch is committed. The others were added with [`Batch::beside`].
+    /// The leases that the write needs. For a release, this is the lease to release. For a batch, the first lease
+    /// is the one under which the batch is committed, and [`Batch::beside`] has added all further leases.
     pub(super) leases: Vec<Lease>,
     pub(super) work: Work,
     pub(super) reply: oneshot::Sender<Result<Seq, StoreError>>,
@@ -111,7 +111,8 @@ impl WriterTask {
         }
     }
 
-    /// Sends each write its own result, or the error of the transaction if the transaction failed.
+    /// Sends the result of each write to its caller. If the transaction has failed, all callers get the error of
+    /// the transaction instead.
     fn answer(&mut self, group: Vec<Pending>, outcome: &Result<(), StoreError>) {
         if outcome.is_err() {
             for pending in &group {

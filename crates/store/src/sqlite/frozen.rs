@@ -63,8 +63,8 @@ impl Frozen {
     }
 }
 
-/// Returns the state of a store's file. Returns `None` if SQLite's write-ahead log contains data, because the file
-/// alone may then lack some records.
+/// Returns the state of a store's file. Returns `None` if SQLite's write-ahead log contains data, because some
+/// records may then be only in the log, and not in the file.
 fn state_of(path: &Path) -> Option<FileState> {
     let log = beside(path, "-wal").metadata();
     if log.is_ok_and(|log| log.len() > 0) {
@@ -123,8 +123,8 @@ mod tests {
         frozen.check().unwrap();
     }
 
-    /// If another program has written a record only to the log, the file is not read alone. Such a read would leave
-    /// out the record.
+    /// If SQLite's write-ahead log contains a record that is not in the store's file yet, `Frozen::at` returns
+    /// `None`. A read of the file alone would not find this record.
     #[test]
     fn a_file_with_a_log_is_not_read_alone() {
         let folder = tempfile::tempdir().unwrap();

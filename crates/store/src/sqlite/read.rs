@@ -113,7 +113,8 @@ pub(super) fn open_processes(db: &Connection) -> Outcome<Vec<ProcessRecord>> {
     records(&mut *db.prepare_cached("SELECT record FROM process WHERE open = 1 ORDER BY id")?, [])
 }
 
-/// Reads all records of an assembly that the engine needs. Without `seal`, the secrets are left out.
+/// Reads the records that the engine needs to resume work on the assembly `scope`. If `seal` is `None`, the result
+/// contains no secrets.
 pub(super) fn load(db: &Connection, seal: Option<&Seal>, scope: &AssemblyName) -> Outcome<Option<Snapshot>> {
     let name = scope.as_str();
     let Some(assembly) =

@@ -70,8 +70,8 @@ fn begin(db: &Connection, record: &AssemblyRecord, from: &AssemblyName) -> Outco
     Ok(())
 }
 
-/// Replaces the record and the references of the assembly `scope`, which is not the renamed assembly. The new
-/// record contains the new name of the renamed assembly.
+/// Replaces the record and the references of the assembly `scope` while another assembly is renamed. The new
+/// record, `record`, already contains the new name of the other assembly.
 fn put(db: &Connection, scope: &AssemblyName, record: &AssemblyRecord) -> Outcome<()> {
     let owner = record.owner.as_ref().map(AssemblyName::as_str);
     let values = (scope.as_str(), owner, to_json(record)?);
@@ -84,8 +84,9 @@ fn put(db: &Connection, scope: &AssemblyName, record: &AssemblyRecord) -> Outcom
     Ok(())
 }
 
-/// Writes the new name of the renamed assembly into all versions of the assembly `scope`. Most versions are stored as
-/// deltas to earlier versions, so all versions are stored again.
+/// Writes the new name of the renamed assembly into all versions of the assembly `scope`. Most versions are stored
+/// as deltas to earlier versions. The renaming changes these earlier versions, too, so all versions are stored
+/// again.
 fn rewrite_versions(db: &Connection, rename: &Rename, scope: &AssemblyName) -> Outcome<()> {
     let mut records = versions::since(db, scope, ProcessId(0))?;
     for record in &mut records {
@@ -102,8 +103,9 @@ fn rewrite_versions(db: &Connection, rename: &Rename, scope: &AssemblyName) -> O
     Ok(())
 }
 
-/// Writes the new name of the renamed assembly into the records of the assembly `scope` in the table `of`. `scope` is
-/// the old name of the renamed assembly, or one of [`Rename::others`].
+/// Changes the records of the assembly `scope` in one table, which the parameter `of` describes. The new name of
+/// the renamed assembly replaces its old name in these records. `scope` is the old name of the renamed assembly, or
+/// one of [`Rename::others`].
 fn rewrite(db: &Connection, rename: &Rename, of: &Rows, scope: &AssemblyName) -> Outcome<()> {
     let Rows { table, of_assembly, renamed } = of;
     let select = format!("SELECT rowid, record FROM {table} WHERE {of_assembly}");

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, btree_map};
 use std::ops::Bound;
 
-/// A map of records, with the old value of each record that has changed since the last [`keep`](Table::keep). With
-/// the old values, the changes can be undone.
+/// A map of records whose latest changes can be undone. For this purpose, the map also stores the old value of each
+/// record that has changed since the last [`keep`](Table::keep).
 #[derive(Debug)]
 pub(super) struct Table<K, V> {
     rows: BTreeMap<K, V>,

@@ -49,8 +49,8 @@ pub(crate) fn names() -> Vec<String> {
     left_behind::reported(named)
 }
 
-/// Kills all other processes of this container. If the first process sends a signal to the id -1, the signal
-/// reaches all processes except the first process.
+/// Kills all other processes of this container. This program is the first process of the container. A signal that
+/// it sends to the id -1 reaches all processes except itself.
 pub(crate) fn kill_all_others() {
     sys::send(-1, sys::SIGKILL);
 }

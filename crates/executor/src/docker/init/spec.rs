@@ -33,7 +33,8 @@ pub(crate) struct Spec {
     pub(crate) has_stdin: bool,
     /// Maximum number of open files of each process of the job.
     pub(crate) open_files: Option<u64>,
-    /// The index of an output in this list is the number of the output in the report (line `F` in `main.rs`).
+    /// The requested outputs. The index of an output in this list is the number of the output in the report (line
+    /// `F` in `main.rs`).
     pub(crate) outputs: Vec<Output>,
 }
 

@@ -32,9 +32,9 @@ struct Tail {
 /// Starts a thread that reads a stream of the job, and writes the bytes to `report` in lines that begin with `letter`.
 /// The thread waits until [`Pump::begin`] passes the stream.
 ///
-/// Up to the storage limit ([`Spec::spill`], or `keep` if `keep` is larger), the thread reports all bytes as soon as it
-/// has read them. Of the later bytes, the thread keeps only the last ones in memory, at most half of `keep`.
-/// [`Pump::end`] reports these last bytes.
+/// The storage limit is [`Spec::spill`], or `keep` if `keep` is larger. Up to this limit, the thread reports all
+/// bytes as soon as it has read them. If the stream is longer, the thread keeps only the last of the later bytes in
+/// memory, at most half of `keep`. [`Pump::end`] reports these last bytes.
 ///
 /// `keep` is the maximum number of bytes of the stream in the job's outcome: half of them from the beginning of the
 /// stream, and half from its end.
@@ -58,8 +58,8 @@ pub(crate) fn pump<R: Read + Send + 'static>(
 }
 
 impl<R> Pump<R> {
-    /// Passes the stream to the thread of this pump, which then reads the stream. With `None`, the thread ends and
-    /// reports nothing.
+    /// Passes the stream to the thread of this pump, which then reads the stream. If `stream` is `None`, the thread
+    /// ends and reports nothing.
     pub(crate) fn begin(&self, stream: Option<R>) {
         let _it_waits = self.stream.send(stream);
     }

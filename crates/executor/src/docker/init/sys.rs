@@ -186,7 +186,7 @@ impl Image {
     }
 }
 
-/// The way to open a path: as a mere handle, or for reading.
+/// The way to open a path: for reading, or only to get a descriptor that names the path (`O_PATH`).
 #[derive(Clone, Copy)]
 pub(crate) enum Open {
     Named,

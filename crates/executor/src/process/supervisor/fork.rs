@@ -71,8 +71,8 @@ impl From<Failed> for io::Error {
     }
 }
 
-/// Starts a child in the groups of `entrance`, and returns the child's process id. The function waits until the child
-/// has called `execve` or has ended.
+/// Starts a child in the control groups of `entrance`, and returns the child's process id. The function waits until
+/// the child has called `execve` or has ended.
 ///
 /// # Errors
 /// The error of the call that creates the child, or the error of [`Child::run`].

@@ -26,7 +26,8 @@ const ADDRESS: u64 = 0x40_0000;
 /// Size in bytes of the header of an ELF file.
 const FILE_HEADER: u16 = 64;
 
-/// Size in bytes of an ELF program header. The file has one program header, which describes its only segment.
+/// Size in bytes of an ELF program header. The executable file of the sandbox's first process has one program
+/// header, which describes the only segment of the file.
 const SEGMENT_HEADER: u16 = 56;
 
 #[cfg(target_arch = "x86_64")]

@@ -35,8 +35,8 @@ pub(crate) struct Launch {
     pub(crate) image: Image,
     /// Descriptors of stdin, stdout and stderr.
     pub(crate) stdio: [OwnedFd; 3],
-    /// Further descriptors, which get the numbers 3, 4 and so on in the child. In the supervisor, each of these
-    /// descriptors has a number above those that the child assigns. So the child overwrites none of them.
+    /// Further descriptors for the child. The child copies them to the numbers 3, 4 and so on. Their own numbers
+    /// are higher than all these numbers, so no copy overwrites one of them.
     pub(crate) extra: Vec<OwnedFd>,
     pub(crate) setup: ChildSetup,
     pub(crate) confinement: Prepared,

@@ -202,8 +202,8 @@ impl PrewarmedSandboxes {
         }
     }
 
-    /// Closes the prewarmed sandboxes of each [`Series`] that is over. A series is over when its last job started at
-    /// least [`SERIES`] ago. The function repeats this until no prewarmed sandbox is left.
+    /// Closes the prewarmed sandboxes of each [`Series`] that is over. A series is over when the time [`SERIES`]
+    /// has passed since the start of its last job. The function repeats this until no prewarmed sandbox is left.
     async fn close_what_is_over(&self) {
         while !self.sandboxes.borrow().is_empty() {
             sleep(SERIES / 4).await;

@@ -33,7 +33,8 @@ const DRAIN: Duration = Duration::from_millis(250);
 /// that submitted the job. So the submitting process does not need to read the content from the disk.
 const SHORT: usize = 4 * 1024;
 
-/// The buffer for one read of a pipe. All pumps use it, one at a time.
+/// The buffer for one read of a pipe. All pumps (the tasks that read the output of jobs) use the same buffer, one
+/// at a time.
 pub(crate) type ReadBuffer = Rc<RefCell<Vec<u8>>>;
 
 pub(crate) fn read_buffer() -> ReadBuffer {
@@ -62,8 +63,8 @@ pub(crate) struct Pump {
 }
 
 impl Pump {
-    /// Creates a pump that stores the first `spill_bytes` of a stream in a file. From the rest of the stream,
-    /// the pump keeps the last `keep` bytes.
+    /// Creates a pump that stores the first `spill_bytes` of a stream in a file. If the stream is longer, the pump
+    /// keeps the last of the later bytes in memory, at most `keep` bytes.
     pub(crate) fn new(
         folder: &JobFolder,
         stream: Stream,

@@ -193,7 +193,8 @@ struct Running {
 struct Pumping {
     /// Sender that tells the pump that the main process has ended.
     ended: oneshot::Sender<()>,
-    /// Handle of the pump's task. The task returns the length of the stream, and the content of a short stream.
+    /// Handle of the task that reads the stream. The task returns the length of the stream, and the content of a
+    /// short stream.
     pumped: JoinHandle<Pumped>,
 }
 

@@ -64,9 +64,8 @@ const INFO: &str = "4";
 /// next numbers.
 const FILTERS: usize = 5;
 
-/// Lowest number of the descriptors that the supervisor prepares for `bwrap`. In the process `bwrap`, these
-/// descriptors get lower numbers, from 3 on. Because all lower numbers are below `ABOVE`, none of these descriptors
-/// is overwritten.
+/// Lowest number of the descriptors that the supervisor prepares for `bwrap`. In the process `bwrap`, they get new
+/// numbers, from 3 on. All new numbers are below `ABOVE`, so no new descriptor overwrites a prepared one.
 const ABOVE: i32 = 16;
 
 /// A sandbox in which a job can be started, or was started. Each sandbox runs only one job.

@@ -111,8 +111,8 @@ fn answer(result: c_int) -> io::Result<c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Stack size in bytes for a child before it executes its program. The few functions that it calls until then need
-/// less.
+/// Stack size in bytes for a child that has not executed its program yet. The few functions that the child calls
+/// until then need less.
 const STACK: usize = 64 * 1024;
 
 /// The parameters of a child, which shares the parent's memory until it executes its program.
@@ -350,7 +350,7 @@ pub(crate) fn settle() {
     }
 }
 
-/// The way to open a path below a folder: as a mere handle, or for reading.
+/// The way to open a path below a folder: for reading, or only to get a descriptor that names the path (`O_PATH`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Open {
     Named,

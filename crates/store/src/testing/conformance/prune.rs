@@ -86,8 +86,8 @@ pub async fn needed_records_are_not_pruned(harness: &impl Harness) {
     assert_eq!(store.versions(&name("theirs")).await.unwrap().len(), 1);
 }
 
-/// Versions are dropped together with the packages that are no longer pinned. Whichever versions are dropped,
-/// the remaining versions are read unchanged.
+/// Versions are dropped together with the packages that are no longer pinned. The remaining versions do not change,
+/// even if they were stored as deltas to dropped versions.
 pub async fn versions_are_forgotten_and_the_others_stay(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
