@@ -188,7 +188,8 @@ pub enum EngineError {
         /// The records of the calls whose outcome the operator must state.
         calls: Vec<CallRecord>,
     },
-    /// The operator has given an answer about undecided calls, but the assembly has no undecided call.
+    /// The operator has given an answer about undecided calls, but the assembly has no undecided call. A call is
+    /// undecided if windlass can't determine its outcome.
     #[error("`{0}` has no undecided call; run `windlass retry {0}` without `--assume`")]
     NothingToDecide(AssemblyName),
     /// A dry run can't use the operator's [`Answer`](crate::Answer) about undecided calls, because the assembly also

@@ -33,8 +33,8 @@ pub(crate) struct Rolls {
 impl Rolls {
     /// Combines the [`Rolls`] of two parts of one element. For example, the element is an assembly with two resources.
     ///
-    /// - If the turns differ, the combined `turn` is 0, and [`tied`](Self::tied) is set, because no single batch
-    ///   contains both parts.
+    /// - If the parts change in different batches, their turns differ. Then the combined `turn` is 0, and
+    ///   [`tied`](Self::tied) is set, because no single batch contains both parts.
     /// - If the groups differ, the combined `group` is 0.
     /// - If the flag `tied` or `swaps` is set for one of the parts, the combined flag is also set.
     pub(crate) fn both(self, other: Self) -> Self {
