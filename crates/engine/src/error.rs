@@ -520,8 +520,8 @@ impl Unplaced {
 }
 
 fn unplaced(all: &[Unplaced]) -> String {
-    /// The maximum number of elements that the message about one problem names. If there are more elements, the message
-    /// ends the list with their number, such as `2 more`.
+    /// The maximum number of elements that the message lists by name for each problem. If there are more elements,
+    /// the list ends with the number of the elements that it omits, such as `2 more`.
     const NAMED: usize = 3;
     let line = |problem: &Unplaced| {
         let origin = problem.origin.as_ref().map(|origin| format!("{origin}: ")).unwrap_or_default();

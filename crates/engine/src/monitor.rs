@@ -345,7 +345,7 @@ impl Rule {
     }
 
     /// Counts the collected readings of all sources as one sample, and discards the readings. If there is no
-    /// reading, the sample is missing. Returns the demand of the policy if the policy fires now.
+    /// reading, the sample is missing. Returns the [`Demand`] of the policy if the policy fires now.
     fn count(&mut self) -> Option<Demand> {
         let readings = std::mem::take(&mut self.readings);
         match self.limits {

@@ -2,7 +2,8 @@
 
 /// The batch and the group in which an element changes; see [`super::rolling`].
 ///
-/// The element is a part, or a source or target of a relationship, for example an assembly with several parts.
+/// The element is a resource, or another source or target of a relationship, such as an assembly with several
+/// parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Rolls {
     /// The number of the batch in which the element changes (its *turn*).
