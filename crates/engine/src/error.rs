@@ -188,7 +188,8 @@ pub enum EngineError {
         /// The records of the calls whose outcome the operator must state.
         calls: Vec<CallRecord>,
     },
-    /// The operator has given an answer about undecided calls, but the assembly has no undecided call.
+    /// The operator has given an answer about undecided calls, but the assembly has no undecided call. A call is
+    /// undecided if windlass can't determine its outcome.
     #[error("`{0}` has no undecided call; run `windlass retry {0}` without `--assume`")]
     NothingToDecide(AssemblyName),
     /// A dry run can't use the operator's [`Answer`](crate::Answer) about undecided calls, because the assembly also
@@ -519,8 +520,8 @@ impl Unplaced {
 }
 
 fn unplaced(all: &[Unplaced]) -> String {
-    /// The maximum number of elements that the message about one problem names. If there are more elements, the message
-    /// ends the list with their number, such as `2 more`.
+    /// The maximum number of elements that the message lists by name for each problem. If there are more elements,
+    /// the list ends with the number of the elements that it omits, such as `2 more`.
     const NAMED: usize = 3;
     let line = |problem: &Unplaced| {
         let origin = problem.origin.as_ref().map(|origin| format!("{origin}: ")).unwrap_or_default();

@@ -146,8 +146,8 @@ mod tests {
         unresolved: BTreeSet<usize>,
     }
 
-    /// Runs one search for bad elements. `suspects` has one entry for each element: `true` if the last check of the
-    /// element has failed. `bad` contains the indexes of the bad elements.
+    /// Runs one search for bad elements, and returns its result. `suspects` has one entry for each element: `true`
+    /// if the last check of the element has failed. `bad` contains the indexes of the bad elements.
     ///
     /// The check of a group fails if the group contains a bad element. Each failed check ends with `end`.
     fn round(bad: &BTreeSet<usize>, suspects: Vec<bool>, end: GroupEnd) -> Asked {

@@ -205,16 +205,16 @@ impl Monitor {
         well.into_iter().map(|rule| &rule.target).filter(|part| !unwell.contains(part)).collect()
     }
 
-    /// Passes a received sample to all policies that read its metric. Returns a demand for each policy that fires now.
-    ///
-    /// The method first calls [`time`](Self::time), so the result includes the demands of missing samples.
+    /// Passes a received sample to all policies that read its metric. Returns a [`Demand`] for each policy that
+    /// fires now. A policy may also fire because samples are missing. The method first calls [`time`](Self::time),
+    /// so the result contains these demands, too.
     pub fn sample(&mut self, now: Timestamp, sample: &Sample) -> Vec<Demand> {
         let mut demands = self.time(now);
         demands.extend(self.rules.iter_mut().filter_map(|rule| rule.sample(now, sample)));
         demands
     }
 
-    /// Counts the samples that are missing at the time `now`. Returns a demand for each policy that fires now.
+    /// Counts the samples that are missing at the time `now`. Returns a [`Demand`] for each policy that fires now.
     pub fn time(&mut self, now: Timestamp) -> Vec<Demand> {
         self.rules.iter_mut().filter_map(|rule| rule.time(now)).collect()
     }
@@ -345,7 +345,7 @@ impl Rule {
     }
 
     /// Counts the collected readings of all sources as one sample, and discards the readings. If there is no
-    /// reading, the sample is missing. Returns the demand of the policy if the policy fires now.
+    /// reading, the sample is missing. Returns the [`Demand`] of the policy if the policy fires now.
     fn count(&mut self) -> Option<Demand> {
         let readings = std::mem::take(&mut self.readings);
         match self.limits {

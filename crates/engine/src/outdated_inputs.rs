@@ -82,8 +82,8 @@ pub(crate) fn note_readers(world: &mut World, action: &Action, before: &Publishe
     }
 }
 
-/// Returns those properties of existing elements whose values have changed, each with its old and its new
-/// value. An unknown or secret value is `None`.
+/// Returns the changed properties of existing elements, each with its old and its new value. An unknown or secret
+/// value is `None`.
 fn reread(
     world: &mut World,
     before: &Published,

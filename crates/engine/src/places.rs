@@ -16,8 +16,8 @@ pub trait Places: Send + Sync {
     /// A sentence that gives the reason and lists the existing locations.
     fn location(&self, placement: &Placement) -> Result<Location, String>;
 
-    /// Checks that a location has a runtime. This function does not open the runtime, since a preview must
-    /// change nothing.
+    /// Checks that a location has a runtime. The function does not open the runtime, because previews call the
+    /// function too, and a preview must change nothing.
     ///
     /// # Errors
     /// A sentence that gives the reason why the location has no runtime.

@@ -27,9 +27,9 @@
 //! | wait | rule |
 //! |---|---|
 //! | order | an element reaches one state before the next |
-//! | relationship | created after each end with the modifier `post` has reached its state |
-//! | relationship | created before an end with the modifier `pre` reaches its state |
-//! | relationship | removed (*ceased*) before one of its ends leaves its state |
+//! | relationship | created after each source or target with the modifier `post` has reached its state |
+//! | relationship | created before a source or target with the modifier `pre` reaches its state |
+//! | relationship | removed (*ceased*) before its source or target leaves its state |
 //! | property | a part that publishes an output (a *producer*) is Installed before a reader of the output changes |
 //! | property | a reader is removed, or gets other values, before its producer is removed |
 //! | phase | all parts reach a state before any part continues, except parts that an earlier phase needs |

@@ -20,8 +20,8 @@ pub(crate) fn of(state: State) -> u8 {
     state.rank().unwrap_or(ACTIVE)
 }
 
-/// Returns the minimum rank that an end of a relationship must have when the relationship is created. `state`
-/// and `modifier` are those that the relationship declares for the end.
+/// Returns the minimum rank that a source or target of a relationship must have when the relationship is created.
+/// The relationship declares `state` and `modifier` for this source or target.
 pub(crate) fn least(state: State, modifier: Modifier) -> u8 {
     match modifier {
         Modifier::Post => of(state),

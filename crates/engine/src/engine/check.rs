@@ -58,7 +58,8 @@ pub enum CheckEnd {
     /// This check or an earlier one has found that the instance no longer exists. The element is recorded as
     /// Absent.
     Destroyed,
-    /// The report of the check was not used, for this reason. For example, the assembly was removed during the check.
+    /// The report of the check was not used. The text gives the reason: for example, the assembly was removed
+    /// during the check.
     Dropped(String),
     /// The check could not run, or its script has failed.
     Failed(Failure),

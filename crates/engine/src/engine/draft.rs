@@ -47,9 +47,8 @@ pub(super) struct PreviousState {
     /// process. For example, a repeated `ScaleOut` then adds no further nodes. `None` if the requested intent never
     /// continues an earlier process; see [`Intent::resumes_itself`].
     pub(super) unfinished: Option<Intent>,
-    /// The limits of the last process, if the intent is a retry, because a retry has the same limits. A process
-    /// that heals a part or calls a command does not count as the last process. For other intents, the limits are
-    /// empty.
+    /// The limits that a retry takes over from the last process. A process that heals a part or calls a command
+    /// does not count as the last process. For other intents than a retry, the limits are empty.
     pub(super) limits: Limits,
     /// The groups that were in a pause between batches of nodes when the last process was interrupted, each
     /// with the end of its pause.

@@ -34,8 +34,8 @@ pub struct EngineEnv {
 }
 
 impl EngineEnv {
-    /// Checks, before anything starts, that each resource has a location, a runtime and drivers. If `adopt` is
-    /// true, also checks that each resource can be adopted.
+    /// Checks that each resource has a location, a runtime and drivers. If `adopt` is true, also checks that each
+    /// resource can be adopted. The caller calls this function before anything starts.
     pub(super) fn preflight(&self, world: &World, adopt: bool) -> Result<(), EngineError> {
         let mut looked: HashMap<(Placement, DescriptorName), Result<(), (Lack, String)>> = HashMap::new();
         let mut problems: BTreeMap<(Lack, String), Unplaced> = BTreeMap::new();

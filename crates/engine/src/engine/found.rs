@@ -52,8 +52,9 @@ pub(super) struct Found {
 /// Changes the records of the elements that a health check has found gone or broken.
 ///
 /// A gone element becomes Failed, and the record of its instance is dropped. No operation can be called on a gone
-/// element. When a relationship of a gone element is removed, operations are called only on the other end of the
-/// relationship. If an earlier process has found no instance of an element, this element also counts as gone.
+/// element. When the relationship between a gone element and another element is removed, operations are called only
+/// on the other element. If an earlier process has found no instance of an element, this element also counts as
+/// gone.
 ///
 /// A broken element usually becomes Broken, and the plan restarts it. An element that declares neither Start nor Stop
 /// can't be restarted, so the plan replaces it. Such an element stays Active in its record: the plan then requires the

@@ -1,8 +1,9 @@
 //! Lets several daemons that use one store share the duties of a factory.
 //!
-//! A factory has two duties: the health check of its applications, and the discovery of its instances. A *turn* is one
-//! execution of a duty by one daemon. A *fire time* is a time at which a duty is due. For each fire time, only one
-//! daemon gets the turn. A periodic duty has no fire times, and one daemon gets the turn about once in each period.
+//! A factory has two duties: the health check of its applications, and the discovery of its instances. A *turn* is
+//! one execution of a duty by one daemon. A duty with a cron expression is due at the *fire times* of the
+//! expression. For each fire time, only one daemon gets the turn. A periodic duty has no fire times, and one daemon
+//! gets the turn about once in each period.
 //!
 //! A daemon holds the lease of the factory during a turn, so two duties of a factory never run at the same time. At the
 //! beginning of the turn, the daemon records the turn with its fire time. Another daemon that gets the lease later

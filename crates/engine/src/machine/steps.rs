@@ -48,8 +48,10 @@ impl ProcessMachine {
         self.proceed(key);
     }
 
-    /// Begins a pause between two batches of nodes. If the process is killed during the pause, the next plan
-    /// contains the pause again, unless the time of its end has passed by then.
+    /// Begins a pause between two batches of nodes.
+    ///
+    /// If the process is killed during the pause, a later process makes a new plan. If the planned end of the pause
+    /// has not come by then, the new plan contains the pause again.
     fn begin_pause(&mut self, step: StepKey, pause: Pause) {
         if self.cancelling {
             return self.end_step(step, StepEnd::Cancelled);
@@ -310,8 +312,8 @@ impl ProcessMachine {
         true
     }
 
-    /// If `action` is a transition and `side` is the desired version, records the package of the element, and the
-    /// process that creates the element. The caller calls this function before the transition.
+    /// Records the process that creates an element, and the package of the element, before a transition. If
+    /// `action` is no transition, or if `side` is not the desired version, the function does nothing.
     fn before_making(&mut self, element: &ElementName, action: &Action, side: Side, process: ProcessId) {
         if side == Side::Desired && matches!(action, Action::Transition(_)) {
             self.note_making(element, process);

@@ -48,8 +48,9 @@ pub(crate) struct ForeignAssembly {
 /// The commands of an assembly that have not ended.
 pub(crate) type Commands = BTreeMap<CommandId, CommandRecord>;
 
-/// The configuration of a factory, which the calls of the factory's applications use. Each key is the id of a pin in
-/// the factory's manifest, such as `cloud.region`. A [`Failure`] gives the reason why the configuration can't be read.
+/// The configuration of a factory, which the calls of the factory's applications use. Each key is the id of a value
+/// that the factory's manifest declares, such as `cloud.region`. A [`Failure`] gives the reason why the
+/// configuration can't be read.
 pub(crate) type Configuration = Result<BTreeMap<String, Resolved>, Failure>;
 
 /// An assembly in memory.

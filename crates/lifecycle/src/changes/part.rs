@@ -199,7 +199,8 @@ impl<'a> Part<'a> {
     /// Usually, this step raises the part. In two cases, the step lowers the part:
     ///
     /// - If the rank is that of Absent, the step removes the old instance.
-    /// - If the part is Broken or healed, the step may be its Stop, because the part may still run before the Stop.
+    /// - If the part is Broken, or if the plan heals it, the part may still run before its Stop. Then the step may
+    ///   be the Stop.
     ///
     /// Returns `None` if the part has the rank already, or never reaches the rank.
     pub(crate) fn reaching(&self, rank: u8) -> Option<Draft> {

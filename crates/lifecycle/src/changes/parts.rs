@@ -178,7 +178,7 @@ impl<'a> Parts<'a> {
         nodes.into_iter().map(|node| self.node(topology, node).0.end).max().unwrap_or(rank::ABSENT)
     }
 
-    /// Returns the state changes that the plan makes in an element at an end of a relationship.
+    /// Returns the state changes that the plan makes in an element that is a source or target of a relationship.
     ///
     /// The changes of an assembly or a group are the combined changes of all its resources. For a resource, the
     /// function also returns the position of its part in [`list`](Self::list).

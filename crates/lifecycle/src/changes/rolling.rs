@@ -216,8 +216,8 @@ impl Rolling {
 
     /// Numbers the batches of all groups, and records in each part its turn and its group.
     ///
-    /// Groups whose nodes read no new outputs come first. All other groups come last, because parts of the first
-    /// groups may publish the new outputs that they read.
+    /// Groups whose nodes read no new outputs come first, because their parts may publish the new outputs that
+    /// nodes of the other groups read.
     fn give_turns(&mut self, parts: &mut Parts<'_>) {
         let reads = |group: &RollingGroup| {
             let mut parts_of = group.batches.iter().flat_map(RollingGroup::parts);
@@ -300,11 +300,11 @@ struct Nodes {
     ///
     /// Additional nodes don't count. A limit in percent refers to this number.
     count: usize,
-    /// The re-created parts whose new outputs the nodes in `works` read. A part is in this set if a re-installed
-    /// part of a node reads its output. Parts inside the same node do not count.
+    /// The re-created parts whose new outputs are read by re-installed parts of the nodes in `works`. The set omits
+    /// a re-created part if it is inside the same node as the part that reads its output.
     ///
-    /// A node must go down together with the parts whose outputs it reads. So if this set is not empty, the nodes
-    /// in `works` cannot change in batches.
+    /// A re-installed part must go down together with the parts whose new outputs it reads. So if this set is not
+    /// empty, the nodes in `works` cannot change in batches.
     follows: BTreeSet<ElementName>,
 }
 
@@ -574,9 +574,9 @@ impl<'a> Limits<'a> {
     }
 }
 
-/// Adds to `related` each group that contains at least one end of `relationship`, but not all ends.
+/// Adds to `related` each group that `relationship` connects with an element outside of the group.
 ///
-/// The relationship connects such a group with an element outside of the group.
+/// Such a group contains at least one source or target of the relationship, but not all its sources and targets.
 fn add_related<'a>(
     topology: &'a Topology,
     relationship: &Relationship,

@@ -2,7 +2,8 @@
 
 /// The batch and the group in which an element changes; see [`super::rolling`].
 ///
-/// The element is a part, or a source or target of a relationship, for example an assembly with several parts.
+/// The element is a resource, or another source or target of a relationship, such as an assembly with several
+/// parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Rolls {
     /// The number of the batch in which the element changes (its *turn*).
@@ -33,8 +34,8 @@ pub(crate) struct Rolls {
 impl Rolls {
     /// Combines the [`Rolls`] of two parts of one element. For example, the element is an assembly with two resources.
     ///
-    /// - If the turns differ, the combined `turn` is 0, and [`tied`](Self::tied) is set, because no single batch
-    ///   contains both parts.
+    /// - If the parts change in different batches, their turns differ. Then the combined `turn` is 0, and
+    ///   [`tied`](Self::tied) is set, because no single batch contains both parts.
     /// - If the groups differ, the combined `group` is 0.
     /// - If the flag `tied` or `swaps` is set for one of the parts, the combined flag is also set.
     pub(crate) fn both(self, other: Self) -> Self {

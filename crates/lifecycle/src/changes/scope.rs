@@ -4,8 +4,9 @@
 //! change the selected parts. It may also change a *needed* part: a part without which a selected part cannot run.
 //!
 //! A part needs the parts that publish the outputs that it reads. A part may also need a relationship, because the
-//! relationship must be created before the part reaches its state. Then the part needs the elements at the other end of
-//! the relationship. The part also needs the parts that publish the values of the relationship.
+//! relationship must be created before the part reaches its state. If the part is the target of the relationship,
+//! it then needs the sources. If it is the source, it needs the targets. The part also needs the parts that publish
+//! the values of the relationship.
 //!
 //! If the state of a needed part is sufficient, the plan does not change the part. Otherwise, the plan contains all
 //! steps of the needed part, and treats it like a selected part. All remaining parts have no steps.
@@ -236,8 +237,9 @@ impl Search<'_, '_> {
 
     /// Adds to the scope the parts that a part needs because of its relationships.
     ///
-    /// If a relationship must be created before the part reaches its final state, the part needs the other end of the
-    /// relationship. The part also needs the producers of the outputs that the relationship reads.
+    /// Suppose that the part is the target of a relationship that must be created before the part reaches its final
+    /// state. Then the part needs the sources of the relationship. If the part is the source, it needs the targets.
+    /// The part also needs the producers of the outputs that the relationship reads.
     fn related(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), ScopeError> {
         // A part that is adopted becomes Active in one step. No relationship can be created before this step, so
         // the part needs no other ends.
@@ -368,8 +370,8 @@ fn leaves<'n>(
 
 /// Returns the relationships of each resource.
 ///
-/// A relationship belongs to a resource if one of its ends is the resource, or an element that contains the
-/// resource.
+/// The list of a resource contains each relationship with a source or target that is the resource itself, or an
+/// element that contains the resource.
 fn ties(topology: &Topology) -> HashMap<&ElementName, Vec<&Relationship>> {
     let mut ties: HashMap<&ElementName, Vec<&Relationship>> = HashMap::new();
     for tie in topology.relationships() {

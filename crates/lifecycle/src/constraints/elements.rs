@@ -57,7 +57,7 @@ pub(crate) struct Constraints<'a> {
     /// is `true` if both of these conditions hold:
     ///
     /// - The plan raises at least one part.
-    /// - The plan does not raise all parts, or at least one part is never Absent during the plan.
+    /// - At least one part is not raised, or is never Absent during the plan.
     ///
     /// A part that is not raised, or that is never Absent, has no step to some of the [ranks](crate::rank). So the
     /// part cannot wait before it reaches such a rank.
@@ -66,7 +66,7 @@ pub(crate) struct Constraints<'a> {
     /// an empty list. The flag is `true` if both of these conditions hold:
     ///
     /// - The plan lowers at least one part.
-    /// - The plan does not lower all parts, or at least one part is never Absent during the plan.
+    /// - At least one part is not lowered, or is never Absent during the plan.
     ///
     /// A part that is not lowered, or that is never Absent, has no step that leaves some of the
     /// [ranks](crate::rank). So the part cannot wait before it leaves such a rank.

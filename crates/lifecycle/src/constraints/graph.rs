@@ -42,8 +42,8 @@ pub(crate) struct Graph {
 pub(crate) enum PhaseRole {
     /// A step that waits for the phases before its own.
     Waiting(Phase),
-    /// A step that belongs to a phase and does not wait for earlier phases. The creation of a relationship is
-    /// such a step, because it already waits for the states of its ends.
+    /// A step that belongs to a phase, but does not wait for earlier phases. Such a step creates a relationship,
+    /// and already waits for the states of the relationship's source and target.
     Exempt(Phase),
     /// A barrier, which belongs to no phase.
     Barrier,

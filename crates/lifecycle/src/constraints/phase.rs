@@ -13,25 +13,25 @@
 ///   and target.
 pub(crate) type Phase = u8;
 
-/// Leftovers of failures are removed.
+/// The phase in which leftovers of failures are removed.
 pub(crate) const CLEAR: Phase = 0;
-/// New parts are brought to higher states.
+/// The phase in which new parts are brought to higher states.
 ///
 /// The phase of a step is `CLIMB` plus the [rank](crate::rank) of the state that the step reaches.
 pub(crate) const CLIMB: Phase = 0;
-/// Changed parts are brought to lower states.
+/// The phase in which changed parts are brought to lower states.
 pub(crate) const CHANGE: Phase = 10;
-/// Changed parts are brought back to higher states.
+/// The phase in which changed parts are brought back to higher states.
 ///
 /// The phase of a step is `AGAIN` plus the [rank](crate::rank) of the state that the step reaches.
 pub(crate) const AGAIN: Phase = 20;
-/// Nodes that change in batches are brought to lower states, and then to higher states again.
+/// The phase in which nodes that change in batches are brought to lower states, and then to higher states again.
 pub(crate) const ROLL: Phase = 25;
-/// Relationships are removed or created, and the nodes at their ends stay in their states.
+/// The phase in which relationships are removed or created while their sources and targets stay in their states.
 ///
 /// For example, a relationship gets another target, and the old and the new target stay Active.
 pub(crate) const CUT_OVER: Phase = 26;
-/// Removed parts are brought to lower states.
+/// The phase in which removed parts are brought to lower states.
 pub(crate) const OUT: Phase = 30;
 
 /// The number that is added to `CHANGE` or `OUT` for the phase of a Stop step.

@@ -176,7 +176,8 @@ impl<'s> Sort<'s> {
         new
     }
 
-    /// Sorts all steps, and drops soft constraints if each remaining step waits for another remaining step.
+    /// Sorts all steps by their waits. If each step that is not sorted yet waits for another such step, the
+    /// function drops soft constraints.
     ///
     /// Returns for each soft constraint whether it was kept.
     fn kept(mut self) -> Vec<bool> {

@@ -107,9 +107,12 @@ impl Diff {
         self.elements.is_empty() && self.relationships.is_empty()
     }
 
-    /// Returns a line for each of these: a group that changes in batches or goes down together, a
-    /// relationship that is suspended during the batches, and a resource that keeps an outdated package. The
-    /// line of such a resource contains the command that replaces the resource.
+    /// Returns one line of text for each of these:
+    ///
+    /// - a group whose nodes change in batches,
+    /// - a group whose nodes go down together,
+    /// - a relationship that is suspended during the batches,
+    /// - a resource that keeps an outdated package. The line contains the command that replaces the resource.
     pub fn notes(&self) -> impl Iterator<Item = String> {
         let outdated = self.outdated.iter().map(ElementName::local).map(|name| {
             format!("= {name} keeps its old package; `up --replace {name}` re-creates it with the new one")

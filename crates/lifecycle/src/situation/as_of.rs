@@ -93,7 +93,7 @@ impl<'a> Writer<'a> {
         Template::Text(written)
     }
 
-    /// If `part` is `${instance.name}` of an element, returns the former name of the element, as a literal.
+    /// Returns the former name of an element, as a literal. `part` is the `${instance.name}` of this element.
     ///
     /// For example, the assembly `shop` was renamed to `store`. In a version from before the renaming,
     /// `${instance.name}` of the element `store__web` still has the value `shop__web`.

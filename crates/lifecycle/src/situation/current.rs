@@ -156,8 +156,8 @@ impl Current {
 
     /// Records that a pair of a relationship was partly created.
     ///
-    /// The plan completes the pair if the pair is desired and its ends stay. In all other cases, the plan
-    /// undoes the pair.
+    /// The plan completes the pair if the pair is desired, and if its source and target stay. In all other cases,
+    /// the plan undoes the pair.
     pub fn half_made(&mut self, key: PairKey, half: HalfMade) {
         let of_assembly = self.half_made.entry(key.assembly).or_default();
         let targets = of_assembly.entry(key.relationship.as_str().to_owned()).or_default();

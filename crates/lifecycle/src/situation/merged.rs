@@ -20,12 +20,14 @@ use super::as_of;
 /// - `version_of`: the position of an element's version in `versions`; `None` if the element doesn't exist.
 /// - `made`: the pairs of nodes between which a relationship has been created, at least in part.
 ///
-/// A relationship is taken from the oldest version to which a part at one of its ends still belongs. The relationship
-/// also gets the sources and targets that it has in later versions, so that the plan can remove every created pair.
+/// A relationship is taken from the oldest version to which a resource of its sources or targets still belongs. The
+/// relationship also gets the sources and targets that it has in later versions, so that the plan can remove every
+/// created pair.
 ///
-/// The plan removes a created pair by the operations of its relationship. So the relationship in the result must call
-/// operations, and both nodes of the pair must be its ends. If one of these two conditions is not met, the function
-/// searches `versions` for the newest version of the relationship that meets both:
+/// The plan removes a created pair by the operations of its relationship. So the relationship in the result must
+/// meet two conditions: it calls operations, and its sources and targets include both nodes of the pair. If it does
+/// not meet both conditions, the function searches `versions` for the newest version of the relationship that meets
+/// them:
 ///
 /// - If the result lacks the relationship, the function adds the found version of the relationship.
 /// - If the result contains the relationship, the relationship gets the sources and targets of the found version, too.

@@ -150,8 +150,8 @@ fn repackage(graph: &mut Graph, part: &Part<'_>) {
 
 /// A step that brings a part to a lower state.
 struct Stair {
-    /// The number that is added to the result of [`down_base`] for the phase of the step. For example, the number
-    /// for a Stop is [`phase::STOP`].
+    /// The offset of the step in the phases [`phase::CHANGE`] and [`phase::OUT`]. The phase number of the step is
+    /// the number of the phase plus this offset. For example, the offset of a Stop is [`phase::STOP`].
     offset: Phase,
     from: State,
     to: State,

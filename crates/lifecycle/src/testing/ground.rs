@@ -71,7 +71,8 @@ struct End {
     least: u8,
     /// The rank of the state that the relationship names for the source or target.
     ///
-    /// The value is `None` if the versions of the assembly declare different states or modifiers for this end.
+    /// The value is `None` if the versions of the assembly declare different states or modifiers for this source or
+    /// target.
     named: Option<u8>,
 }
 
@@ -289,11 +290,12 @@ impl Ground {
         self.loose.remove(key);
     }
 
-    /// Checks that both ends of a pair have the states that are required to create or remove the pair.
+    /// Checks that the source and the target of a pair have the states that are required to create or remove the
+    /// pair.
     ///
     /// # Errors
     ///
-    /// Returns an error if an end is below its required state.
+    /// Returns an error if the source or the target is below its required state.
     pub fn check_tie(&self, key: &PairKey, direction: Direction) -> Result<(), String> {
         if direction != Direction::Create && self.loose.contains(key) {
             return Ok(());
@@ -311,8 +313,8 @@ impl Ground {
         Ok(())
     }
 
-    /// Tells whether an end of a pair contains a resource that doesn't exist. Such a pair may be created
-    /// again.
+    /// Tells whether the source or the target of a pair contains a resource that doesn't exist. Such a pair may be
+    /// created again.
     pub fn hangs(&self, key: &PairKey) -> bool {
         let ends = self.ends(key, Direction::Create);
         ends.iter().any(|end| end.leaves.iter().any(|leaf| self.rank(leaf) == Some(0)))
@@ -450,10 +452,10 @@ impl Ground {
         if least == 1 && !has_created { 0 } else { least }
     }
 
-    /// Returns the ends of a pair with their requirements.
+    /// Returns the source and the target of a pair, each with the states that the relationship requires of it.
     ///
-    /// The creation of a pair must meet the requirements of the newest version. For its removal, the most permissive
-    /// requirements of all versions apply.
+    /// For the creation of the pair, the newest version gives these states. For the removal of the pair, the lowest
+    /// states in all versions are sufficient.
     fn ends(&self, key: &PairKey, direction: Direction) -> [End; 2] {
         let root = key.assembly.assembly();
         let find = |at: &usize| self.versions[*at].relationship(&key.assembly, key.relationship.as_str());

@@ -74,7 +74,8 @@ pub fn layout(drawing: &Drawing) -> Layout {
     Columns::new(drawing, &items, &lanes, &frames).layout(&turned, &chains)
 }
 
-/// Stacks the lanes, moves the items with their lanes, and returns the frame of each group.
+/// Stacks the lanes, moves the items together with their lanes, and returns the frame of each group. A lane is the
+/// set of items that belong to one group, or to no group.
 fn arrange(drawing: &Drawing, lanes: &Lanes<'_>, items: &mut [Item]) -> Vec<Option<Frame>> {
     let mut spans: Vec<BTreeMap<usize, (i64, i64)>> = vec![BTreeMap::new(); lanes.count()];
     for item in items.iter() {

@@ -169,12 +169,13 @@ pub(super) fn modifiers(planner: &RelationshipPlanner<'_, '_>, new: &Relationshi
     }
 }
 
-/// Sets the flags [`Node::stays`] and [`Node::drops`] of the nodes at one end of the desired relationship.
+/// Sets the flags [`Node::stays`] and [`Node::drops`] in `nodes`: the source nodes or the target nodes (`end`) of
+/// the desired relationship.
 ///
-/// If a node is also at this end of the installed relationship, the function copies the flags of the node there. For
-/// all other nodes, both flags are `false`.
+/// If a node is also a source (or target) of the installed relationship, the function computes both flags from the
+/// installed relationship. For all other nodes, both flags are `false`.
 ///
-/// Returns `true` if the existing pairs of all nodes at this end of the installed relationship can stay.
+/// Returns `true` if the existing pairs of all sources (or targets) of the installed relationship can stay.
 fn mark_staying<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,

@@ -1,4 +1,4 @@
-//! A relationship in the installed and in the desired version, and the nodes at its two ends.
+//! A relationship in the installed and in the desired version, and the nodes that are its sources and targets.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -63,7 +63,8 @@ impl<'a> RelationshipPlanner<'_, 'a> {
         nodes.map(node).collect()
     }
 
-    /// Returns the nodes at one end of the installed relationship. Each node tells whether its pairs stay.
+    /// Returns the source nodes or the target nodes (`end`) of the installed relationship. Each node tells whether
+    /// its pairs stay.
     pub(super) fn old_nodes(&self, relation: Relation<'a>, end: End) -> Vec<Node<'a>> {
         let Some(old) = relation.old else { return Vec::new() };
         let (ends, rank) = side(old, end);

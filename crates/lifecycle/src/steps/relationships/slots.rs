@@ -45,7 +45,8 @@ pub(super) struct InSlot<'s> {
     pub(super) existed: bool,
 }
 
-/// The steps that remove or create pairs, and the sources of these pairs, each with its [`Slot`].
+/// The steps that remove or create pairs, and the sources of these pairs. Each step and each source has a [`Slot`]:
+/// the batch in which the pair is removed or created.
 ///
 /// The caller uses [`each_slot`](Self::each_slot) to make the sources in a slot wait for all steps in this slot.
 #[derive(Default)]
