@@ -33,8 +33,8 @@ pub struct Nature {
     pub batch: Option<String>,
     /// Maximum time from the start of the call until the instance has reached the state that the call requests.
     pub timeout: Duration,
-    /// Whether only the report of this action contains the natural id of the instance. For example, the script that
-    /// launches a virtual machine reports the id that the cloud has chosen.
+    /// Whether windlass learns the natural id of the instance only from the report of this action. For example, the
+    /// script that launches a virtual machine reports the id that the cloud has chosen.
     pub names: bool,
 }
 

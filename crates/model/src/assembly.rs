@@ -1,8 +1,8 @@
 //! The topology of an assembly: flat lists of its elements and relationships. Drivers do not change the topology.
 //!
 //! A [`Topology`] is composed from descriptors, or compiled from a manifest. Each element has its full name, and
-//! each relationship lists its ends. Each reference `${…}` in a value names an element, or an end of a
-//! relationship. The topology is stored with the assembly, and contains no secret.
+//! each relationship lists its sources and targets. Each reference `${…}` in a value names an element, or the
+//! source or target of a relationship. The topology is stored with the assembly, and contains no secret.
 
 mod element;
 mod property;

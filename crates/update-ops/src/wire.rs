@@ -85,7 +85,7 @@ impl Update {
     }
 }
 
-/// An operation that was read, with its place. The operation is `None` if it changes nothing.
+/// An operation that was read, with its place. The field `op` is `None` if the operation changes nothing.
 struct Found {
     path: Path,
     place: Place,

@@ -227,8 +227,9 @@ fn is_same_map(a: &Map, b: &Map) -> bool {
     a.iter().zip(b).all(|((ka, a), (kb, b))| ka == kb && identical(a, b))
 }
 
-/// Adds the fields of the stub that have the marker `&inject` or `&default`, and that the map lacks. Returns
-/// whether it has added a field. `same` contains the fields of the map, if this pass has not changed them.
+/// Adds fields of the stub to the map: each field with the marker `&inject` or `&default`, if the map lacks this
+/// field. Returns whether at least one field was added. `same` contains the fields of the map, if this pass has not
+/// changed them.
 fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool {
     if work.merged {
         work.flags |= Flags::INJECTED;
