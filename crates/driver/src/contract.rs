@@ -91,7 +91,7 @@ pub trait Driver: Send + Sync {
         None
     }
 
-    /// Tells whether the driver can manage instances of an old package with a new package. Both packages have
+    /// Tells whether the driver can use a new package to manage the instances of an old package. Both packages have
     /// the same name, but differ in their files or bindings.
     ///
     /// If true, the engine uses the new package from then on, and reconfigures the instance if the resource

@@ -28,8 +28,8 @@ use crate::state::Transition;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// The version from which the existing elements were created. windlass stops and removes them with the
-    /// values and packages of this version.
+    /// The version from which the existing elements were created. windlass uses the values and packages of this
+    /// version to stop and remove these elements.
     Installed,
     /// The version that the assembly should have.
     #[default]

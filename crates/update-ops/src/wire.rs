@@ -35,8 +35,8 @@ impl Update {
     /// $pushAll: { log: [ one, two ] }        # append to a list
     /// ```
     ///
-    /// As the whole update, or as the operand of an operator, `null` and `{}` change nothing. A single map
-    /// under `$pushAll` is appended as one entry.
+    /// If the whole update or the operand of an operator is `null` or `{}`, it changes nothing. If the value of a
+    /// path below `$pushAll` is a map, the map is appended as one entry.
     ///
     /// # Errors
     /// All errors: a wire form that is no map, unknown operators and paths, operators that the shape forbids,

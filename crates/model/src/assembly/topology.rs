@@ -305,7 +305,7 @@ impl Topology {
         referents.filter_map(assembly).collect()
     }
 
-    /// Returns the nodes of the group `name`; if `name` is not a group, the element itself.
+    /// Returns the nodes of the group `name`. If `name` is not a group, returns only the element `name`.
     pub fn nodes<'a>(&'a self, name: &ElementName) -> Vec<&'a Element> {
         match self.get(name) {
             Some(element) if element.kind == ElementKind::Group => self.children(name).collect(),
