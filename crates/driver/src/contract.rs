@@ -33,8 +33,8 @@ pub struct Nature {
     pub batch: Option<String>,
     /// Maximum time from the start of the call until the instance has reached the state that the call requests.
     pub timeout: Duration,
-    /// Whether only the report of this action contains the natural id of the instance. For example, the script that
-    /// launches a virtual machine reports the id that the cloud has chosen.
+    /// Whether windlass learns the natural id of the instance only from the report of this action. For example, the
+    /// script that launches a virtual machine reports the id that the cloud has chosen.
     pub names: bool,
 }
 
@@ -91,7 +91,7 @@ pub trait Driver: Send + Sync {
         None
     }
 
-    /// Tells whether the driver can manage instances of an old package with a new package. Both packages have
+    /// Tells whether the driver can use a new package to manage the instances of an old package. Both packages have
     /// the same name, but differ in their files or bindings.
     ///
     /// If true, the engine uses the new package from then on, and reconfigures the instance if the resource

@@ -48,11 +48,12 @@ impl Binding {
 /// The declared actions of a resource, and their drivers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bindings {
-    /// The declared transitions and the drivers named for each. An empty list stands for the default drivers.
+    /// The declared transitions, each with the drivers that the descriptor names for the transition. An empty list
+    /// means that the default drivers serve the transition.
     pub transitions: BTreeMap<Transition, Vec<Binding>>,
-    /// The declared operations and the drivers named for each.
+    /// The declared operations, each with the drivers that the descriptor names for the operation.
     pub operations: BTreeMap<String, Vec<Binding>>,
-    /// The declared commands and the drivers named for each.
+    /// The declared commands, each with the drivers that the descriptor names for the command.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub commands: BTreeMap<String, Vec<Binding>>,
     /// The declared arguments of the commands, by the names of the commands. A command without an entry accepts all
@@ -158,8 +159,8 @@ impl PartialEq for Pinned {
 impl Eq for Pinned {}
 
 impl Package {
-    /// Creates a package from files. Its digest covers the name, the bindings, and the paths, executable bits
-    /// and contents of the files.
+    /// Creates a package from files. The digest of the package covers its name, its bindings and its files. For
+    /// each file, the digest covers the path, the executable bit and the content.
     pub fn new(name: DescriptorName, bindings: Bindings, mut files: Vec<PackageFile>) -> Self {
         files.sort_by(|a, b| a.path.cmp(&b.path));
         let digest = digest(&name, &bindings, &files, None);

@@ -1,8 +1,8 @@
 //! The topology of an assembly: flat lists of its elements and relationships. Drivers do not change the topology.
 //!
 //! A [`Topology`] is composed from descriptors, or compiled from a manifest. Each element has its full name, and
-//! each relationship lists its ends. Each reference `${…}` in a value names an element, or an end of a
-//! relationship. The topology is stored with the assembly, and contains no secret.
+//! each relationship lists its sources and targets. Each reference `${…}` in a value names an element, or the
+//! source or target of a relationship. The topology is stored with the assembly, and contains no secret.
 
 mod element;
 mod property;
@@ -28,8 +28,8 @@ use crate::state::Transition;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// The version from which the existing elements were created. windlass stops and removes them with the
-    /// values and packages of this version.
+    /// The version from which the existing elements were created. windlass uses the values and packages of this
+    /// version to stop and remove these elements.
     Installed,
     /// The version that the assembly should have.
     #[default]

@@ -243,8 +243,8 @@ impl LogEntry {
 /// Takes the entries of the activity log out of an update, and returns the rest of the update and the
 /// entries. The store keeps the entries as events, not in the document.
 ///
-/// If the field `message` of an entry is missing or is not text, an entry about this error replaces the
-/// entry.
+/// If the field `message` of an entry is missing or is not text, the function returns a message about this error in
+/// place of the entry.
 pub fn take_log(update: Update) -> (Update, Vec<LogEntry>) {
     let Ok(path) = "activityLog".parse() else { return (update, Vec::new()) };
     let (log, rest) = update.partition(|at| *at == path);

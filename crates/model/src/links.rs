@@ -85,7 +85,7 @@ impl<T: Copy> Links<T> {
     ///
     /// # Panics
     ///
-    /// When a node is not below `nodes`, or when there are 2³² items or more.
+    /// When the number of a node is not below `nodes`, or when there are 2³² items or more.
     pub fn group<I>(nodes: usize, pairs: I) -> Self
     where
         I: Iterator<Item = (u32, T)> + Clone,

@@ -92,8 +92,8 @@ impl InstanceField {
     }
 }
 
-/// An end of a [relationship](crate::Relationship) between two elements. In `${source.address}` and
-/// `${target.address}`, the words `source` and `target` name the ends.
+/// One of the two elements of a [relationship](crate::Relationship): its source or its target. In
+/// `${source.address}` and `${target.address}`, the words `source` and `target` name these elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum End {
@@ -164,8 +164,8 @@ impl Template {
         }
     }
 
-    /// Returns a copy in which the result of `bind` replaces each reference to an end of a relationship, such as
-    /// `${source.port}`.
+    /// Returns a copy in which the result of `bind` replaces each reference to the source or the target of a
+    /// relationship, such as `${source.port}`.
     pub fn bind_ends(&self, bind: &dyn Fn(End, &PropertyName) -> Part) -> Self {
         match self {
             Self::Null => Self::Null,

@@ -86,8 +86,8 @@ pub struct Relate {
     pub assembly: ElementName,
     /// The name of the relationship.
     pub relationship: RelationshipName,
-    /// The element at the target end of the relationship: one node of a group, or an element that is not a
-    /// group. Each pair consists of a node of `sources` and this element.
+    /// The target of the relationship: one node of a group, or an element that is not a group. Each pair consists
+    /// of a node of `sources` and this target.
     pub target: ElementName,
     /// The sources of the pairs. A name of a group stands for all nodes of the group.
     pub sources: Vec<ElementName>,
@@ -229,8 +229,8 @@ pub enum Reason {
         /// The place where `property` is declared; none if this place is not known.
         origin: Option<Origin>,
     },
-    /// A rule of a relationship orders the two steps. Example: the source must be Active before windlass creates the
-    /// relationship.
+    /// A relationship requires that one step waits for the other. Example: the source must be Active before
+    /// windlass creates the relationship.
     Relationship {
         /// The name of the relationship.
         relationship: RelationshipName,
@@ -247,8 +247,8 @@ pub enum Reason {
     },
     /// A batch begins after the nodes of the previous batch are Active. The value is the previous batch.
     Batch(Batch),
-    /// One of the two steps is a barrier (a step without work) for an assembly or a group. The other step belongs
-    /// to an element inside this assembly or group.
+    /// The waiting step or the awaited step is a barrier (a step without work) for an assembly or a group. The
+    /// other of these two steps belongs to an element inside this assembly or group.
     Nesting {
         /// The name of the assembly or the group.
         element: ElementName,

@@ -85,7 +85,7 @@ pub struct RequestedCommand {
 }
 
 impl Request {
-    /// Tells by the keys of a document whether it is meant as the input of a script.
+    /// Tells whether a document is meant as the input of a script. The keys of the document decide.
     pub fn is_request(root: &Node) -> bool {
         let has = |key: &&str| root.get(key).is_some();
         INPUT.iter().any(has) || [SCRIPT, ARGUMENTS].iter().all(has)

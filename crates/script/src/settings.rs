@@ -21,7 +21,7 @@ pub(crate) struct Settings {
     /// Whether repeating the script does harm.
     pub effect: Effect,
     /// Maximum run time of the script. If the instance is still converging after the script has ended, the instance
-    /// must settle within the same time, counted from the begin of the call.
+    /// must settle within the same time. In this case, the time begins with the call.
     pub timeout: Duration,
     /// Resource limits of the script's job.
     pub bounds: Bounds,

@@ -271,7 +271,7 @@ impl Engine {
     ///
     /// In a session, the name `___` in an expression usually refers to the bindings: the values that
     /// [`with_binding`](Self::with_binding) has set. If the engine has neither bindings nor tags nor optional
-    /// features, the document and its stubs share nothing. A global tag of one document is then not visible in the
+    /// features, the document and its stubs have no common tags. A global tag of a stub is then not visible in the
     /// next document, and `___` refers to the root of the document itself. The command of the Go program spiff++
     /// treats its documents in the same way.
     pub fn session(&self) -> Session {
@@ -380,8 +380,8 @@ impl Session {
         Ok(flow::single(document, stubs, &self.env)?)
     }
 
-    /// Tells whether nothing of a result is printed. This is the case if the root of the result has the marker
-    /// `&temporary`, and the engine does not keep temporary nodes.
+    /// Tells whether the whole result is left out of the output. This is the case if the root of the result has the
+    /// marker `&temporary`, and the engine does not keep temporary nodes.
     pub fn discards(&self, result: &Node) -> bool {
         !self.preserve.temporary && result.annotations().flags.has(Flags::TEMPORARY)
     }

@@ -9,11 +9,11 @@ const STEP: usize = 128 * 1024;
 /// Bytes of the new stack that is allocated when the current stack is nearly full.
 const GROWN: usize = 2 * 1024 * 1024;
 
-/// Distance in bytes from the place on the stack at which a thread has called [`with_stack`] for the first time. Within
-/// this distance, `with_stack` does not check whether enough stack is free.
+/// Number of bytes of the stack that a thread can use before [`with_stack`] checks whether enough stack is free.
+/// The bytes are counted from the place of the thread's first call of `with_stack`.
 ///
-/// The reason is the cost of a check. A check needs the end of the stack. For the main thread, the end is read from
-/// `/proc/self/maps`, and this takes longer than processing a small template.
+/// A check at each call would take too long. A check needs the address of the end of the stack. For the main
+/// thread, this address is read from `/proc/self/maps`, and this takes longer than processing a small template.
 const NEAR: usize = 64 * 1024;
 
 thread_local! {

@@ -38,8 +38,8 @@ pub(crate) struct Obstacle {
 }
 
 impl Obstacle {
-    /// Creates the error for the operation at `path` that this obstacle blocks. The path of the obstacle is `path`
-    /// or an ancestor of `path`, so it consists of the first keys of `path`.
+    /// Creates the error that this obstacle blocks the operation at `path`. The obstacle is at `path` or at an
+    /// ancestor of `path`, so the path of the obstacle consists of the first keys of `path`.
     pub(crate) fn of(self, path: &Path) -> NotViable {
         let obstacle = Path::walked(&path.as_slice()[..self.depth]);
         NotViable { path: path.clone(), obstacle, expected: self.expected, found: self.found }

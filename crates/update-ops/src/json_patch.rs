@@ -62,7 +62,7 @@ pub fn from_json_patch(patch: &Value, shape: &Shape) -> Result<Update, Vec<Patch
     if errors.is_empty() { Ok(update) } else { Err(errors) }
 }
 
-/// Returns a JSON Patch (RFC 6902) with the effect of an update on a document. The patch is empty if the
+/// Returns a JSON Patch (RFC 6902) that changes `document` in the same way as `update`. The patch is empty if the
 /// update changes nothing.
 ///
 /// Unlike an update, a patch depends on the document: it must not remove a missing field, and must create

@@ -57,7 +57,7 @@ pub fn from_merge_patch(patch: &Value, shape: &Shape) -> Result<Update, Vec<Patc
         .map_err(|errors: Vec<UpdateError>| errors.into_iter().map(refused).collect())
 }
 
-/// Returns a JSON Merge Patch (RFC 7396) with the effect of an update on a document. The patch is empty if
+/// Returns a JSON Merge Patch (RFC 7396) that changes `document` in the same way as `update`. The patch is empty if
 /// the update changes nothing.
 ///
 /// Unlike an update, a patch depends on the document. A patch that replaces a map names each field to remove.

@@ -29,8 +29,8 @@ pub struct Node {
     pub(crate) spellings: Vec<(String, Value)>,
     pub(crate) rule: Option<Rule>,
     denied: BTreeMap<Operator, Cow<'static, str>>,
-    /// Keeps the target of every [`Sort::Again`] below this node alive, because `Again` contains only a weak
-    /// pointer.
+    /// The node to which the placeholders ([`Sort::Again`]) below this node lead, if [`Node::recursive`] created
+    /// this node. A placeholder contains only a weak pointer, so this field keeps the node alive.
     anchor: Option<Arc<Node>>,
 }
 

@@ -5,11 +5,12 @@ use std::fmt;
 /// The operation that an update requests at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operator {
-    /// Replaces the value. An update writes it as `$set`, or as a field of the document: `{"name": "pump"}`.
+    /// Replaces the value. In an update, this operator is written as `$set`, or as a field of the document:
+    /// `{"name": "pump"}`.
     Set,
-    /// Removes the value. An update writes it as `$unset`.
+    /// Removes the value. In an update, this operator is written as `$unset`.
     Unset,
-    /// Appends entries to a list. An update writes it as `$pushAll`.
+    /// Appends entries to a list. In an update, this operator is written as `$pushAll`.
     PushAll,
 }
 

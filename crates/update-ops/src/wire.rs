@@ -35,8 +35,8 @@ impl Update {
     /// $pushAll: { log: [ one, two ] }        # append to a list
     /// ```
     ///
-    /// As the whole update, or as the operand of an operator, `null` and `{}` change nothing. A single map
-    /// under `$pushAll` is appended as one entry.
+    /// If the whole update or the operand of an operator is `null` or `{}`, it changes nothing. If the value of a
+    /// path below `$pushAll` is a map, the map is appended as one entry.
     ///
     /// # Errors
     /// All errors: a wire form that is no map, unknown operators and paths, operators that the shape forbids,
@@ -85,7 +85,7 @@ impl Update {
     }
 }
 
-/// An operation that was read, with its place. The operation is `None` if it changes nothing.
+/// An operation that was read, with its place. The field `op` is `None` if the operation changes nothing.
 struct Found {
     path: Path,
     place: Place,

@@ -18,10 +18,10 @@ pub struct Relationship {
     pub name: RelationshipName,
     /// The assembly element that declares the relationship.
     pub assembly: ElementName,
-    /// The elements at the source end, which the descriptor lists as `source-capabilities`: resources, groups,
+    /// The sources: the elements that the descriptor lists as `source-capabilities`. They are resources, groups,
     /// assemblies or references.
     pub sources: Vec<Endpoint>,
-    /// The elements at the target end, which the descriptor lists as `target-requirements`: resources, groups or
+    /// The targets: the elements that the descriptor lists as `target-requirements`. They are resources, groups or
     /// assemblies.
     pub targets: Vec<Endpoint>,
     /// The state to which `source_modifier` refers. Example: `Active` with `Post` means that windlass creates the
@@ -46,7 +46,7 @@ pub struct Relationship {
 
 impl Relationship {
     /// Tells whether the relationship has no operations. Such a relationship only orders the transitions of
-    /// its ends.
+    /// its sources and targets.
     pub fn is_order_only(&self) -> bool {
         self.create.is_empty() && self.cease.is_empty()
     }
@@ -87,14 +87,15 @@ impl Relationship {
 
     /// Returns the operations of `cease` that undo the operation `create[at]`.
     ///
-    /// The method treats the source and the target separately. For each of these ends, the method compares two lists:
-    /// the operations of `create` on this end, and the operations of `cease` on this end.
+    /// The method treats the operations on the source and the operations on the target separately. In each case, it
+    /// compares two lists: these operations of `create`, and these operations of `cease`.
     ///
     /// * If the two lists have the same length, each operation of the `cease` list undoes the operation at the same
     ///   position of the `create` list.
     /// * If both lists contain operations, but their lengths differ, all operations of the `cease` list undo the first
     ///   operation of the `create` list. Nothing undoes the later operations of the `create` list.
-    /// * If only the `cease` list contains operations, they undo `create[0]`, which is an operation on the other end.
+    /// * If only the `cease` list contains operations, they undo `create[0]`. For example, the operations of the
+    ///   `cease` list are on the target, and `create[0]` is on the source.
     pub fn undo_of(&self, at: usize) -> Vec<OperationCall> {
         let of_end = |list: &[OperationCall], end: End| -> Vec<usize> {
             list.iter().enumerate().filter(|(_, call)| call.end == end).map(|(at, _)| at).collect()
@@ -113,7 +114,7 @@ impl Relationship {
     }
 }
 
-/// An element at an end of a relationship, as the descriptor names it.
+/// A source or a target of a relationship, as the descriptor names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoint {
     /// The name of the element at this end.
@@ -123,7 +124,7 @@ pub struct Endpoint {
     pub capability: Option<String>,
 }
 
-/// An operation that a relationship calls on one of its ends.
+/// An operation that a relationship calls on its source or on its target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationCall {
     /// The end on which the operation is called.

@@ -18,7 +18,7 @@ use crate::references::References;
 use crate::template::{Part, Template};
 
 /// All elements, relationships and policies of an assembly. Each reference `${…}` in their values names an element,
-/// or an end of a relationship.
+/// or the source or target of a relationship.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "TopologyData", into = "TopologyData")]
 pub struct Topology {
@@ -148,8 +148,8 @@ impl Topology {
         })
     }
 
-    /// Copies from `other` the assembly name that [`instance_name`](Self::instance_name) uses. The method is
-    /// meant for a topology that was derived from `other`.
+    /// Makes [`instance_name`](Self::instance_name) use the same assembly name as in `other`. The method is meant
+    /// for a topology that was derived from `other`.
     #[must_use]
     pub fn made_as(mut self, other: &Self) -> Self {
         self.data.made_as.clone_from(&other.data.made_as);
@@ -204,8 +204,8 @@ impl Topology {
         }
     }
 
-    /// Finds the first property whose value contains the secret, and returns the names of its element and the
-    /// property.
+    /// Finds the first property whose value contains the secret. Returns the name of its element, and the name of
+    /// the property.
     pub fn property_of_secret(&self, secret: &SecretRef) -> Option<(&ElementName, &PropertyName)> {
         let has = |value: &Template| {
             let mut found = false;
@@ -305,7 +305,7 @@ impl Topology {
         referents.filter_map(assembly).collect()
     }
 
-    /// Returns the nodes of the group `name`; if `name` is not a group, the element itself.
+    /// Returns the nodes of the group `name`. If `name` is not a group, returns only the element `name`.
     pub fn nodes<'a>(&'a self, name: &ElementName) -> Vec<&'a Element> {
         match self.get(name) {
             Some(element) if element.kind == ElementKind::Group => self.children(name).collect(),

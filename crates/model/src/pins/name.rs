@@ -44,7 +44,7 @@ checked_text! {
     };
 }
 
-/// The id of a pin within its component: `interface.pin`, as scripts and parameters write it.
+/// The id of a pin within its component, in the form `interface.pin`. Scripts and parameters use this form.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PinId {

@@ -74,8 +74,8 @@ pub struct CallRecord {
 pub struct UnknownOutcome {
     /// The reason, for messages.
     pub why: String,
-    /// The host and the folder of this windlass program, as text. A program on the host and in the folder of the
-    /// current attempt may find out the outcome later.
+    /// The host and the folder of the windlass program that could not find out the outcome, as text. A windlass
+    /// program may find out the outcome later, if it runs on the host and in the folder of the current attempt.
     pub by: String,
 }
 

@@ -64,7 +64,7 @@ pub struct PairRecord {
 }
 
 impl PairRecord {
-    /// Creates the record of a pair that does not exist: no operation has been called to create the pair.
+    /// Creates the record of a pair that does not exist yet. No operation has been called to create the pair.
     pub fn new(key: PairKey, since: Timestamp) -> Self {
         let (begun, in_doubt) = (Vec::new(), false);
         Self { key, created: false, progress: 0, begun, in_doubt, cease: None, since, given: None }

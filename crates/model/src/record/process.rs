@@ -64,8 +64,8 @@ pub enum Intent {
     },
 }
 
-/// The classification of intents. Each `match` lists all intents, so a new intent compiles only if each method
-/// classifies it.
+/// The classification of intents. Each `match` lists all intents. If a new intent is added, the crate compiles only
+/// after each method classifies this intent.
 impl Intent {
     /// Tells whether the intent can change the desired topology of the assembly, or the desired state of its parts. The
     /// result is false for [`Heal`](Self::Heal), which repairs existing parts, and for [`Call`](Self::Call).

@@ -18,8 +18,11 @@ pub trait ValueGraph {
     /// Begins the evaluation of a value, and returns the state of the value.
     ///
     /// If the evaluation of the value has begun already, the implementation changes nothing. If it has not begun, the
-    /// implementation may compute and store the result at once. Otherwise, the implementation marks the value as
-    /// *open*. It then calls `read` for each value that the open value reads, in the order of evaluation.
+    /// implementation does one of two things:
+    ///
+    /// - It computes and stores the result at once.
+    /// - It marks the value as *open*, and calls `read` for each value that the open value reads, in the order of
+    ///   evaluation.
     fn enter(&mut self, key: &Self::Key, read: impl FnMut(Self::Key)) -> Entered;
 
     /// Completes the evaluation of a value that [`enter`](Self::enter) has begun: computes and stores the result or

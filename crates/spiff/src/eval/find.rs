@@ -12,9 +12,9 @@ use crate::value::{Node, Value};
 /// Name by which an expression refers to the innermost map around the expression. The root map of the
 /// document does not count.
 const DOCUMENT: &str = "__";
-/// Name by which an expression refers to the bindings: the map of values that the caller of the engine has set. In
-/// a session whose documents share nothing (see [`LevelKind::Nothing`]), this name refers to the root map of the
-/// outermost document instead.
+/// Name by which an expression refers to the bindings: the map of values that the caller of the engine has set. If
+/// the outermost level of the session is [`LevelKind::Nothing`], there are no bindings. The name then refers to the
+/// root map of the outermost document.
 const ROOT: &str = "___";
 /// Name by which an expression refers to a map with facts about the expression, such as its path.
 const CONTEXT: &str = "__ctx";

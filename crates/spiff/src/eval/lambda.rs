@@ -253,8 +253,9 @@ fn curried(closure: &Closure, bound: Bound, given: usize, _env: &Env) -> Eval {
     )
 }
 
-/// Gives each parameter without an argument its default value. If a parameter has no default value, returns
-/// an error message.
+/// Adds a value to `locals` for each parameter that has no argument. The value is the default value of the
+/// parameter. If the last parameter accepts any number of arguments, and has no default value, its value is an
+/// empty list. If any other parameter has no default value, the function returns an error message.
 fn complete(
     closure: &Closure,
     locals: &mut Map,

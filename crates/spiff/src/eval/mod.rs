@@ -105,7 +105,8 @@ fn evaluate(expr: &Child, env: &Env, locally: bool) -> Eval {
 /// The evaluated parts of an expression, such as the two operands of `a + b`.
 ///
 /// If the value of a part is not known yet, the next pass evaluates the expression again. For that pass, `Parts`
-/// stores the remaining expression of each part; see [`Outcome::Later`].
+/// stores a new expression for each part. For example, the new expression for the part `a || b` is `b` if `a` has
+/// failed; see [`Outcome::Later`].
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) info: Info,

@@ -59,8 +59,8 @@ fn from_root(expr: &Child, reference: &Reference, env: &Env, locally: bool) -> E
     })
 }
 
-/// Follows a path step by step. If a node does not exist, the evaluation fails. If a node is not complete
-/// enough for the next step, the next pass evaluates the expression again.
+/// Follows a path step by step. If a node does not exist, the evaluation fails. If a node on the path is not
+/// evaluated yet, the next pass evaluates the whole expression `expr` again.
 fn walk(
     expr: &Child,
     reference: &Reference,
@@ -222,8 +222,8 @@ fn base(
 }
 
 /// Follows `path` below the value `root`, and returns the outcome of the whole expression `expr`. If a node does
-/// not exist, the evaluation fails. If a node is not complete enough for the next step, the next pass evaluates the
-/// expression again. For `locally`, see [`eval`](super::eval).
+/// not exist, the evaluation fails. If a node on the path is not evaluated yet, the next pass evaluates `expr`
+/// again. For `locally`, see [`eval`](super::eval).
 fn below(expr: &Child, root: Value, path: &[Arc<str>], env: &Env, locally: bool) -> Eval {
     let control = env.state().features.control;
     let reference = Reference { tag: None, path: path.into() };

@@ -29,8 +29,8 @@ pub(crate) struct Scope {
     /// The scope at which references with a leading dot, such as `.a`, begin. `None` if they begin at this scope
     /// itself.
     root: Option<Arc<Scope>>,
-    /// Whether a new root begins directly inside this scope. References with a leading dot then begin at the scope
-    /// directly inside this scope. See [`Env::with_new_root`].
+    /// Whether this scope is the boundary around a document with its own root. In such a document, references with
+    /// a leading dot begin at the scope directly inside this scope. See [`Env::with_new_root`].
     ends_root: bool,
     /// Path of the map in the document; `None` for bindings and parameters.
     pub(crate) path: Option<Steps>,
@@ -135,10 +135,10 @@ pub(crate) struct Level {
     pub(crate) processor: &'static dyn Processor,
     /// Stubs of the document, by descending precedence.
     pub(crate) stubs: Vec<Node>,
-    /// The environment in which the document is processed. The caller of the engine processes documents in the
-    /// environment of the bindings, which are values that the caller has set. An expression can also process a
-    /// document, such as a template. The environment is then that of the expression. `None` for the outermost
-    /// level, to which no document belongs.
+    /// The environment in which the document is processed; `None` for the outermost level, to which no document
+    /// belongs. If the caller of the engine processes the document, this is the environment of the bindings (values
+    /// that the caller has set). If an expression processes the document, this is the environment of the
+    /// expression. For example, an expression processes the content of a template.
     pub(crate) outer: Option<Env>,
     /// Name of the document.
     pub(crate) source: Arc<str>,
@@ -151,8 +151,8 @@ pub(crate) enum LevelKind {
     Document,
     /// Bindings that the caller has set.
     Bindings,
-    /// The outermost level of a session whose documents share nothing. This level contains no names. In other
-    /// sessions, the outermost level is [`Bindings`](Self::Bindings).
+    /// The outermost level of a session whose documents have no common tags or bindings. This level contains no
+    /// names. In other sessions, the outermost level is [`Bindings`](Self::Bindings).
     Nothing,
 }
 

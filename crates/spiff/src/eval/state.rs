@@ -90,7 +90,7 @@ struct Weight {
 }
 
 impl Weight {
-    /// Returns the size of a node whose own text has this length, without the nodes below it.
+    /// Returns the size of a node without the nodes below it. `length` is the length of the node's own text.
     fn of(length: usize) -> Self {
         /// The size that each node adds, which is about its size in memory.
         const NODE: u64 = 64;

@@ -108,7 +108,8 @@ pub(crate) fn seen(references: &[&Reference], env: &Env) -> Seen {
     references.iter().map(|reference| end(reference, env).as_ref().map(Sight::of)).collect()
 }
 
-/// Tells whether the references of an expression lead to the nodes in `seen`, and these nodes have not changed.
+/// Tells whether two conditions hold: the references of an expression lead to the nodes in `seen`, and none of
+/// these nodes has changed.
 pub(crate) fn sees(references: &[&Reference], seen: &Seen, env: &Env) -> bool {
     references.len() == seen.len()
         && references.iter().zip(seen).all(|(reference, before)| match (end(reference, env), before) {

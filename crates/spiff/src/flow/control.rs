@@ -38,15 +38,15 @@ struct Control<'n> {
 /// the unchanged control structure and an error message are not complete results.
 type Given = (Node, bool);
 
-/// Tells whether the value of `key` becomes a template: `<<do` and `<<mapkey` are options of `<<for` with
-/// templates as values. As in the Go program spiff++, their values become templates even if control
-/// structures are disabled.
+/// Tells whether the value of `key` becomes a template: `key` is one of the options `<<do` and `<<mapkey` of
+/// `<<for`. As in the Go program spiff++, their values become templates even if control structures are disabled.
 pub(super) fn is_template_option(key: &str) -> bool {
     matches!(key, "<<do" | "<<mapkey")
 }
 
-/// Returns the name of a control structure or of an option; `None` for other keys, escaped keys and merge
-/// keys.
+/// Returns the text after `<<` in a key, such as `if` for the key `<<if`. In a valid key, this text is the name of
+/// a control structure or of an option. Returns `None` for a key without `<<`, for an escaped key such as `<<!if`,
+/// and for the merge keys `<<` and `<<<`.
 fn keyword(key: &str) -> Option<&str> {
     let name = key.strip_prefix("<<")?;
     (!name.is_empty() && name != "<" && !name.starts_with('!')).then_some(name)

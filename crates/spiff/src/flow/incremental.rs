@@ -40,7 +40,8 @@ pub(super) struct Incremental<'e> {
     open: Vec<Path>,
     /// Nodes that the next pass evaluates, as indices into `open`.
     due: BTreeSet<usize>,
-    /// For each path, the nodes whose expressions refer to the node at this path, as indices into `open`.
+    /// For each path, the nodes whose expressions refer to the node at this path. Each of these nodes is stored as
+    /// its index in `open`.
     readers: HashMap<Path, Vec<usize>>,
 }
 

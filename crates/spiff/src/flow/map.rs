@@ -212,7 +212,8 @@ fn base(
     if work.replace { Base::Only } else { Base::Gone }
 }
 
-/// Tells whether `map` consists of `fields`: the same keys in the same order, with [`identical`] nodes.
+/// Tells whether `map` consists of `fields`: both have the same keys in the same order, and the node of each key is
+/// [`identical`] in both.
 fn is_same(map: &Map, fields: &[(Arc<str>, Node)]) -> bool {
     map.len() == fields.len()
         && map
@@ -221,14 +222,15 @@ fn is_same(map: &Map, fields: &[(Arc<str>, Node)]) -> bool {
             .all(|((ka, a), (kb, b))| (Arc::ptr_eq(ka, kb) || ka == kb) && identical(a, b))
 }
 
-/// Tells whether two maps have the same keys, with [`identical`] nodes. The caller must make sure that both maps
-/// have the same number of entries.
+/// Tells whether two maps are equal: both have the same keys, and the node of each key is [`identical`] in both.
+/// The caller must make sure that both maps have the same number of entries.
 fn is_same_map(a: &Map, b: &Map) -> bool {
     a.iter().zip(b).all(|((ka, a), (kb, b))| ka == kb && identical(a, b))
 }
 
-/// Adds the fields of the stub that have the marker `&inject` or `&default`, and that the map lacks. Returns
-/// whether it has added a field. `same` contains the fields of the map, if this pass has not changed them.
+/// Adds fields of the stub to the map: each field with the marker `&inject` or `&default`, if the map lacks this
+/// field. Returns whether at least one field was added. `same` contains the fields of the map, if this pass has not
+/// changed them.
 fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool {
     if work.merged {
         work.flags |= Flags::INJECTED;

@@ -18,8 +18,8 @@ pub(super) fn stays(node: &Node, env: &Env) -> bool {
     }
 }
 
-/// Tells whether a node is an expression that waits for nodes, and these nodes have not changed since its
-/// last evaluation.
+/// Tells whether a node is an expression that needs no new evaluation. Such an expression waits for nodes, and
+/// these nodes have not changed since its last evaluation.
 pub(super) fn waits(node: &Node, env: &Env) -> bool {
     let Value::Expression(expression) = node.value() else { return false };
     is_bare(node) && env.state().step().is_ok() && Expression::still_waits(expression, env)

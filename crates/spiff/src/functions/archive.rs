@@ -80,8 +80,8 @@ fn unnamed(node: &Node) -> Result<File, FunctionError> {
     }
 }
 
-/// Creates a file from its description: a map of `path`, `mode`, and `data` or `base64`. If the map contains
-/// no `path`, the file is called `name`.
+/// Creates a file from its description, which is a map. The fields of the map are `path`, `mode`, and the content
+/// in `data` or `base64`. If the map contains no `path`, the file is called `name`.
 fn described(name: Option<&str>, fields: &Map) -> Result<File, FunctionError> {
     let field = |key: &str| match fields.get(key) {
         Some(node) if is_nil(node) => Err(FunctionError::failed(format!("{key} field must not be nil"))),

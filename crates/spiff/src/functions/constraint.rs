@@ -134,11 +134,11 @@ impl Condition {
         Some(Self { operator: (*operator).to_owned(), version, written: (*written).to_owned(), open })
     }
 
-    /// Tells whether `version` is a prerelease, but the condition contains a version without a prerelease, such as
-    /// `>=1.0`.
+    /// Tells whether the condition refuses `version` because `version` is a prerelease. A condition refuses every
+    /// prerelease if the version in the condition has no prerelease, as in `>=1.0`.
     ///
-    /// Such a condition refuses every prerelease. There is one exception: `!=` with a complete version, such as
-    /// `!=1.2.3`. This method ignores the exception, and the method `check` handles it.
+    /// There is one exception: `!=` with a complete version, such as `!=1.2.3`. This method ignores the exception,
+    /// and the method `check` handles it.
     fn forbids_prerelease(&self, version: &Version) -> bool {
         !version.prerelease.is_empty() && self.version.prerelease.is_empty()
     }

@@ -1,6 +1,7 @@
 //! Names of the domain name system, as Kubernetes checks them (RFC 1123).
 
-/// Checks a label: at most 63 lower-case letters, digits and `-`. A label neither begins nor ends with `-`.
+/// Checks a label, which is a part between the dots of a domain. A label consists of at most 63 lower-case letters,
+/// digits and `-`. It neither begins nor ends with `-`.
 pub(super) fn label(text: &str) -> Result<(), String> {
     let mut problems = Vec::new();
     if text.len() > 63 {

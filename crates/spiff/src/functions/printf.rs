@@ -174,8 +174,8 @@ impl Reader<'_> {
         spec
     }
 
-    /// Parses a number such as `[2]`, which selects the next argument. Returns `false` if the number is
-    /// invalid.
+    /// Parses the number of an argument in brackets, such as `[2]`, if the text continues with such a number. The
+    /// directive then uses the argument with this number next. Returns `false` if the number is invalid.
     fn index(&mut self) -> bool {
         let Some(behind) = self.rest.strip_prefix('[') else { return true };
         self.reordered = true;

@@ -44,8 +44,8 @@ fn join(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// Returns the third argument: the maximum number of parts. A negative number, or a missing argument, means
-/// no limit.
+/// Returns the third argument of `split` or `split_match`: the maximum number of parts. A negative number, or a
+/// missing argument, means no limit.
 fn count(arguments: &[Node]) -> Result<i64, FunctionError> {
     arguments.get(2).map_or(Ok(-1), |node| int(node, "third argument for split must be an integer"))
 }

@@ -170,7 +170,8 @@ pub struct Call {
 pub struct Argument {
     /// The expression of the entry or argument.
     pub expr: Child,
-    /// Whether the expression has the suffix `...`: the entries of its list are inserted one by one.
+    /// Whether the expression has the suffix `...`. The value of the expression must then be a list. Each entry of
+    /// this list becomes a separate entry or argument.
     pub expand: bool,
 }
 

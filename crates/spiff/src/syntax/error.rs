@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// Maximum number of levels of an expression: of nested expressions, or of operators in a chain.
+/// Maximum number of levels of an expression. Each nested expression adds a level. In a chain such as `a + b + c`,
+/// each operator adds a level.
 pub const MAX_DEPTH: u32 = 1000;
 
 /// The reason why a text is not an expression.

@@ -17,12 +17,13 @@ impl Flags {
     pub const TEMPORARY: Self = Self(1);
     /// `&local`: the node is removed when its own document is finished.
     pub const LOCAL: Self = Self(1 << 1);
-    /// `&inject` in a stub, which supplies values to a document. If this document lacks the node, the engine adds the
-    /// node to the document. If this document contains the node, the value in the stub overrides the value in the
-    /// document.
+    /// `&inject`, a marker of a node in a stub. A stub supplies values to a document. If this document lacks the
+    /// marked node, the engine adds the node to the document. If this document contains the node, the value in the
+    /// stub overrides the value in the document.
     pub const INJECT: Self = Self(1 << 2);
-    /// `&default` in a stub, which supplies values to a document. If this document lacks the node, the engine adds the
-    /// node to the document. If this document contains the node, the document keeps its own value.
+    /// `&default`, a marker of a node in a stub. A stub supplies values to a document. If this document lacks the
+    /// marked node, the engine adds the node to the document. If this document contains the node, the document
+    /// keeps its own value.
     pub const DEFAULT: Self = Self(1 << 3);
     /// `&state`: the node is part of the document [`Processed::state`](crate::Processed::state).
     pub const STATE: Self = Self(1 << 4);
@@ -72,8 +73,8 @@ impl Flags {
         self.0 == 0
     }
 
-    /// Tells whether the flag [`INJECT`](Self::INJECT) or [`DEFAULT`](Self::DEFAULT) is set. If a node of a stub has
-    /// one of these flags, and the next document lacks the node, the engine adds the node to that document.
+    /// Tells whether the flag [`INJECT`](Self::INJECT) or [`DEFAULT`](Self::DEFAULT) is set. In a stub, these flags
+    /// mark a node that the engine adds to the next document if that document lacks the node.
     pub const fn is_inject(self) -> bool {
         self.has(Self::INJECT) || self.has(Self::DEFAULT)
     }

@@ -144,9 +144,9 @@ impl Value {
 /// The path at which stubs contain the values for the fields of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Redirect {
-    /// The node has no redirect of its own. Stubs contain the values at the path that the node has in its own
-    /// document. If an enclosing node has a redirect, the path of that redirect replaces the first steps of this
-    /// path.
+    /// The node has no redirect of its own. Usually, the values for its fields have the same path in the stubs as
+    /// in the document. The path differs if an enclosing node has a redirect. For example, if `a` is redirected to
+    /// `x`, the values for the fields of `a.b` are at `x.b` in the stubs.
     #[default]
     None,
     /// No path: no stub overrides a node below this node.

@@ -1,4 +1,4 @@
-//! The parser: a recursive descent parser with ordered choice, which stores the results of its rules.
+//! A recursive descent parser with ordered choice. The parser stores the results of its rules.
 //!
 //! The grammar is a parsing expression grammar: the alternatives of a rule are tried in order. White space
 //! around binary operators has a meaning. The rules in `memory::Slot` store their results for each position.
