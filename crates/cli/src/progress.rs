@@ -83,7 +83,7 @@ impl Progress {
     }
 }
 
-/// Returns a text with the batches of the running steps, and with a comma before each batch.
+/// Returns a text that lists the batches of nodes to which the running steps belong. A comma precedes each batch.
 fn batches(steps: &[RunningStep], plan: &PlanView) -> String {
     let steps = steps.iter().filter_map(|step| plan.step(step.id)).filter(|step| step.pause.is_none());
     let mut shown = HashSet::new();

@@ -486,8 +486,9 @@ fn modifier(reader: &mut Reader<'_>, node: Option<&Node>, default: Modifier) -> 
     })
 }
 
-/// The words that may name an end of a relationship: `source`, `target`, and the names of the components at
-/// its ends.
+/// The words that can stand before the dot in an operation of a relationship, such as `source.Register`: `source`,
+/// `target`, and the names of the components that the relationship connects. The value tells whether the word means
+/// the source or the target.
 struct Ends<'a>(IndexMap<&'a str, End>);
 
 impl<'a> Ends<'a> {

@@ -297,18 +297,18 @@ impl std::fmt::Display for ReferenceType {
 pub struct RelationshipDecl {
     /// Place of the name.
     pub name_span: Span,
-    /// Source ends of the relationship: the key `source-capabilities`.
+    /// Sources of the relationship: the key `source-capabilities`.
     pub sources: Vec<Spanned<EndpointDecl>>,
-    /// Target ends of the relationship: the key `target-requirements`.
+    /// Targets of the relationship: the key `target-requirements`.
     pub targets: Vec<Spanned<EndpointDecl>>,
-    /// State of a source: the key `source-state`. The relationship is created before or after a source reaches
-    /// this state; `source_modifier` decides which.
+    /// State of a source: the key `source-state`. `source_modifier` tells whether the relationship is created
+    /// before or after a source reaches this state.
     pub source_state: State,
     /// Whether the relationship is created before (`pre`) or after (`post`) a source reaches `source_state`: the
     /// key `source-state-modifier`. The default is `post`.
     pub source_modifier: Modifier,
-    /// State of a target: the key `target-state`. The relationship is created before or after a target reaches
-    /// this state; `target_modifier` decides which.
+    /// State of a target: the key `target-state`. `target_modifier` tells whether the relationship is created
+    /// before or after a target reaches this state.
     pub target_state: State,
     /// Whether the relationship is created before (`pre`) or after (`post`) a target reaches `target_state`: the
     /// key `target-state-modifier`. The default is `pre`.
@@ -321,12 +321,11 @@ pub struct RelationshipDecl {
     pub cease: Vec<Spanned<OperationCall>>,
 }
 
-/// A declared end of a relationship.
+/// A source or target in the declaration of a relationship, such as `web.url`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndpointDecl {
     /// Name of the component or reference.
     pub component: ComponentName,
-    /// Name of the capability or requirement, after the dot; none if the end names only a component or
-    /// reference.
+    /// Name of the capability or requirement, such as `url` in `web.url`. `None` if the text contains no dot.
     pub capability: Option<String>,
 }

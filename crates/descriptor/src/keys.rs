@@ -34,7 +34,7 @@ pub(crate) enum Form {
     ReferenceType,
     /// A text of the form `component.operation`.
     PromotedOperation,
-    /// The ends of a relationship: a list, or one end.
+    /// The sources or targets of a relationship: a list, or a single source or target.
     Endpoints,
     /// A list of names of components, or one name.
     Components,
@@ -52,7 +52,8 @@ pub(crate) enum Form {
     OnFailure,
     /// The time between two batches.
     Pause,
-    /// A list of operations of the ends of a relationship, such as `[source.Register, target.AddBackend]`.
+    /// A list of operations that a relationship calls on its source or target, such as
+    /// `[source.Register, target.AddBackend]`.
     Operations,
     /// A list of infrastructure types, or one type.
     Infrastructure,

@@ -195,7 +195,7 @@ fn read_type(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) -
     true
 }
 
-/// Reads the key `entry-schema`: a mapping with a `type`, or the name of a type alone.
+/// Reads the key `entry-schema`. Its value is a mapping with the key `type`, or only the name of a type.
 fn entry_schema(reader: &mut Reader<'_>, node: &Node) -> Option<Spanned<String>> {
     let kind = match node.as_mapping() {
         Some(body) => {

@@ -112,8 +112,8 @@ fn read_root(reader: &mut Reader<'_>, root: &Node) -> Option<Descriptor> {
     })
 }
 
-/// Detects a kind of descriptor that windlass does not process, such as a template of assemblies. Returns its
-/// place and its name.
+/// Detects a descriptor of a kind that windlass does not process. Returns the place that shows the kind, and the
+/// name of the kind, such as `assembly-template`.
 fn other_kind(root: &Mapping) -> Option<(Span, &'static str)> {
     let name = root.get("name");
     let kind = name.and_then(Node::as_str).and_then(|name| name.split("::").next());

@@ -235,8 +235,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports an invalid name. If the kind or the version in the name is wrong, the help contains the
-    /// nearest valid one.
+    /// Reports an invalid name. If the kind in the name is wrong, the help suggests the nearest valid kind. If the
+    /// version is valid without its prefix `v`, the help suggests the version without this prefix.
     pub(crate) fn bad_name(&mut self, code: Code, text: &Spanned<String>, error: &NameError) {
         if self.diagnostics.leaves_out(Severity::Error) {
             return;

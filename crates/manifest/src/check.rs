@@ -180,8 +180,8 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Returns the text that the manifest gives to a built-in pin of the scripted component, without blanks at both
-    /// ends. Returns `None` if the text is missing or empty, and does not report this.
+    /// Returns the text that the manifest gives to a built-in pin of the scripted component. Blanks at the start
+    /// and at the end of the text are removed. If the text is missing or empty, returns `None` without a report.
     fn text(&mut self, interface: &str, pin: &str) -> Option<Spanned<String>> {
         let id = Self::id(interface, pin);
         let value = &self.settings.get(&self.leaf_pin(id))?.value;

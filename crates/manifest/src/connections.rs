@@ -79,7 +79,8 @@ impl Joiner<'_, '_> {
         Some(found)
     }
 
-    /// Counts a comparison. Returns false once the limit is reached, and reports the binding that reached it.
+    /// Counts a comparison of two interfaces or pins. Returns false if the limit of comparisons is reached. The
+    /// first call that reaches the limit also reports the binding `at`.
     fn compares(&mut self, at: &Binding) -> bool {
         match self.left {
             0 => return false,

@@ -173,8 +173,8 @@ pub struct Leaf {
     pub configuration: Configuration,
     /// Interfaces of the component, by name.
     pub interfaces: IndexMap<Name, Interface>,
-    /// Interfaces that must be connected before the component starts. All signals of these interfaces must then be
-    /// present.
+    /// Interfaces that must be connected before the component starts. At its start, all signals of these interfaces
+    /// must be present.
     pub required: Vec<Spanned<Name>>,
 }
 

@@ -15,7 +15,7 @@ use crate::name::ComponentPath;
 /// Maximum nesting depth of a value type.
 pub const MAX_TYPE_DEPTH: usize = 32;
 
-/// The error for a text that is not a valid pin, side of a binding or type.
+/// The error of a parser in this module: the first mistake in the text, and its place in the text.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{problem}")]
 pub struct GrammarError {
@@ -25,7 +25,7 @@ pub struct GrammarError {
     pub problem: GrammarProblem,
 }
 
-/// A mistake in the text of a pin, a side of a binding or a type.
+/// The kind of a mistake that a parser in this module finds, such as an unknown word in place of a type.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum GrammarProblem {

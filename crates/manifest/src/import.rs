@@ -38,8 +38,8 @@ pub struct ImportedProperty {
     pub secret: bool,
 }
 
-/// Reads an environment file in YAML or JSON. The file contains a list `markers`, and `properties`. Each
-/// property has a `value`, and may have a `type` and `secret`.
+/// Reads an environment file in YAML or JSON. The file can contain the keys `markers` and `properties`. Each
+/// property has the key `value`, and can have the keys `type` and `secret`.
 pub fn read_environment(source: &Arc<Source>) -> (Imported, Diagnostics) {
     let loaded = load_one(source, &LoadOptions::default());
     let mut diagnostics = loaded.diagnostics;

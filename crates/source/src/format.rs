@@ -111,8 +111,8 @@ impl Layout<'_> {
     /// Returns the line and column of the first `-` of a block sequence. The argument `first` is the place at which
     /// the sequence begins according to the parser.
     ///
-    /// This is usually the place of the first `-`. If each `-` is in the same column as the key of the sequence,
-    /// `first` is instead the place of the text after the first `-`.
+    /// Usually, `first` is the place of the first `-`. But if each `-` is in the same column as the key of the
+    /// sequence, `first` is the place of the text after the first `-`.
     fn dash(&self, first: (usize, usize)) -> (usize, usize) {
         let is_dash = |line: usize, column: usize| {
             let rest = self.line(line).as_bytes().get(column..).unwrap_or_default();

@@ -253,8 +253,9 @@ impl Walk<'_> {
         true
     }
 
-    /// Adds the [`Part`] for a run of line breaks in the source, with the indentation of the next lines. In a folded
-    /// block, a single line break normally produces one space in the text. Other runs produce line breaks.
+    /// Adds the [`Part`] for a run of line breaks in the source. The part includes the indentation after each line
+    /// break. In a folded block, a single line break normally produces one space in the text. Other runs produce
+    /// line breaks.
     fn breaks(&mut self, indent: usize) {
         let before = self.at;
         let mut end = self.at;

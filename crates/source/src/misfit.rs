@@ -12,7 +12,7 @@ pub(crate) struct Misfit {
     pub(crate) unknown: Option<Unknown>,
 }
 
-/// An unknown key or value of a document. `known` contains the names that are permitted at its place.
+/// An unknown key or value of a document. `name` is the unknown word, and `known` contains the permitted words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unknown {
     pub(crate) name: String,

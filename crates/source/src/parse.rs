@@ -11,7 +11,7 @@ use crate::{Diagnostic, Fix, Key, Kind, Node, Reading, Source, codes, listed, su
 /// The result of [`Node::locate`]: the node at the end of a JSON pointer such as `/ports/0/name`.
 #[derive(Clone, Copy, Debug)]
 pub struct Located<'n> {
-    /// The node at the end of the pointer; the last existing node of the pointer if not all its nodes exist.
+    /// The node to which the pointer leads. If this node does not exist, the last existing node on the way to it.
     pub node: &'n Node,
     /// Key of the node; none for the root and for an item of a sequence.
     pub key: Option<&'n Key>,

@@ -23,8 +23,8 @@ use crate::output::say;
 /// unreachable.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Prints candidates. Returns exit code 0 if no other candidates are possible, and 1 if the shell should also
-/// offer its own candidates.
+/// Prints the names that can complete the last word of a command line. Returns exit code 0 if no other completions
+/// are possible. Returns exit code 1 if the shell should also offer its own completions, such as names of files.
 pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
     let words: Vec<String> = words.collect();
     let Some(Place { wanted, state, typed }) = Place::of(&words) else { return exit::FAILED };

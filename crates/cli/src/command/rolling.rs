@@ -59,8 +59,8 @@ impl<'p> Batches<'p> {
         nodes.into_iter().collect()
     }
 
-    /// Tells whether an event is the normal end of a pause. This end is not printed, because the line of the
-    /// next batch follows.
+    /// Tells whether an event is the normal end of a pause between two batches. The caller does not print such an
+    /// event, because the line of the next batch follows.
     pub(super) fn ends_pause(&self, event: &EventRecord) -> bool {
         let Event::StepEnded { step, end: StepEnd::Succeeded, .. } = &event.draft.body else { return false };
         let own = event.draft.process == Some(self.process);

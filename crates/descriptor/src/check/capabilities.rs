@@ -1,4 +1,4 @@
-//! Checks the names of capabilities and requirements at the ends of relationships.
+//! Checks the names of the capabilities and requirements that relationships use.
 //!
 //! The names have no meaning for windlass. So a check only compares a name with the names that the descriptor
 //! of the component declares.

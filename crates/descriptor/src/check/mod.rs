@@ -29,8 +29,8 @@ pub(crate) use nodes::Bounds;
 pub(crate) use policies::Thresholds;
 pub(crate) use values::many_nodes;
 
-/// Returns the problems in a descriptor, apart from those that [`read`](crate::read()) reports, sorted by
-/// their places in the text.
+/// Returns the problems in a descriptor, sorted by their places in the text. The result does not contain the
+/// problems that [`read`](crate::read()) reports.
 pub fn check(descriptor: &Descriptor, catalog: &dyn Catalog, missing: Missing) -> Diagnostics {
     let mut said = Said::new(descriptor.source());
     match descriptor {

@@ -291,8 +291,7 @@ pub(crate) struct Problem {
 
 impl Thresholds {
     /// Collects the settings for which `known` returns a value. `known` gets the name of a setting, and returns the
-    /// value as text. Together with the text, `known` returns data that this function ignores, such as the place of the
-    /// value.
+    /// value as text. `known` also returns data that this function ignores, such as the place of the value.
     pub(crate) fn of<T>(known: &dyn Fn(&str) -> Option<(String, T)>) -> Self {
         let settings = SETTINGS.into_iter().filter_map(|name| Some((name, known(name)?.0)));
         Self { settings: settings.collect() }

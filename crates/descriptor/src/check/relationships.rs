@@ -103,8 +103,8 @@ fn operation_call(check: &mut Check<'_, '_>, ends: &Ends<'_>, call: &Spanned<Ope
     }
 }
 
-/// The components and references at the ends of a relationship, grouped by their descriptors. The groups save
-/// time, because an end may list thousands of components.
+/// The sources and targets of a relationship, grouped by their descriptors. The groups save time, because a
+/// relationship can have thousands of sources or targets.
 struct Ends<'a> {
     sources: Vec<Vec<&'a ComponentName>>,
     targets: Vec<Vec<&'a ComponentName>>,
@@ -116,8 +116,9 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// Groups the components and references at one end by their descriptors. A component whose descriptor is not
-/// in the catalog can't be checked, and is left out.
+/// Groups the sources or the targets of a relationship by their descriptors. `ends` contains these sources or
+/// targets. A component or reference whose descriptor is not in the catalog is left out, because it can't be
+/// checked.
 fn alike<'a>(check: &Check<'a, '_>, ends: &'a [Spanned<EndpointDecl>]) -> Vec<Vec<&'a ComponentName>> {
     let mut groups: IndexMap<(bool, DescriptorName), Vec<&ComponentName>> = IndexMap::new();
     for endpoint in ends {

@@ -11,11 +11,12 @@ use super::request::Existing;
 /// that may fit a reference.
 #[derive(Default)]
 pub(super) struct Index<'r> {
-    /// Instances by the name of their descriptor without the version. For example, the key for an instance of the
-    /// descriptor `resource::network::1.0` is `(resource, network)`.
+    /// Instances with the same descriptor name. The key does not contain the version. For example, the key for an
+    /// instance of the descriptor `resource::network::1.0` is `(resource, network)`.
     pub(super) of_kind: HashMap<(DescriptorKind, &'r AssemblyName), Vec<&'r Existing>>,
-    /// Instances by the name of their descriptor without the version, and by the instance's name. An example of
-    /// a key is `(resource, network, "lan")`.
+    /// Instances with the same descriptor name and the same name. The key does not contain the version. For
+    /// example, the key for the instance `lan` of the descriptor `resource::network::1.0` is
+    /// `(resource, network, "lan")`.
     pub(super) of_name: HashMap<(DescriptorKind, &'r AssemblyName, &'r str), Vec<&'r Existing>>,
 }
 

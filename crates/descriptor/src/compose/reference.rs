@@ -248,9 +248,9 @@ fn fits(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> bool {
         && wanted.iter().all(|(name, wanted)| is(name, &wanted.text))
 }
 
-/// Returns the reasons why an instance does not fit a reference. The result is empty if the instance fits. An example
-/// of a reason is a property whose value differs from the required value. A required property that the instance lacks
-/// is no reason.
+/// Returns the reasons why an instance does not fit a reference. If the instance fits, the result is empty. An
+/// example of a reason is a property whose value differs from the required value. An instance can fit even if it
+/// has no property of the required name.
 fn unfit(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> Vec<String> {
     let mut why: Vec<String> = thing.unfit.iter().cloned().collect();
     if !kind.versions.contains(&thing.descriptor.version) {

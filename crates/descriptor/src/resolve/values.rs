@@ -66,7 +66,7 @@ pub(super) struct Spot<'s> {
     /// The part that `${instance.…}` reads, as an index into [`Values::parts`].
     instance: usize,
     /// The relationship to which the value belongs; `None` for a value outside of relationships. In the value,
-    /// `${source.…}` and `${target.…}` read properties of the relationship's ends.
+    /// `${source.…}` reads a property of the relationship's source, and `${target.…}` a property of its target.
     ends: Option<&'s RelationshipDecl>,
 }
 
@@ -96,8 +96,8 @@ type Key = (usize, PropertyName);
 
 /// The source from which a property gets its value.
 enum Origin<'v> {
-    /// A value in a descriptor. `scope` and `instance` are indexes into [`Values::parts`], with the same meaning as in
-    /// [`Spot`].
+    /// A value in a descriptor. `scope` is the part whose descriptor contains the value. `instance` is the part
+    /// that `${instance.…}` reads. Both numbers are indexes into [`Values::parts`].
     Value { value: &'v Value, scope: usize, instance: usize },
     /// A value that needs no evaluation, or the reason why the property has no known value.
     Found(Found),
@@ -255,8 +255,8 @@ impl<'a> Values<'a> {
         Found::Text { text: joined.into_text().into(), secret }
     }
 
-    /// Calls `act` with the source of a property's value, and with a flag that tells whether the property is
-    /// sensitive.
+    /// Calls `act` with two arguments: the [`Origin`] from which a property gets its value, and a flag that tells
+    /// whether the property is sensitive.
     fn with_origin<T>(&mut self, (at, name): &Key, act: impl FnOnce(&mut Self, Origin<'_>, bool) -> T) -> T {
         let subject = self.parts[*at].subject.clone();
         let outer = self.parts[*at].inside.as_ref().map(|(outer, _)| self.parts[*outer].subject.clone());
@@ -264,9 +264,9 @@ impl<'a> Values<'a> {
         act(self, origin, secret)
     }
 
-    /// Returns the source of the value of the property `name`, and whether the property is sensitive. The property
-    /// belongs to the part with the index `at`. `subject` is the descriptor or instance of this part, as in
-    /// [`Part::subject`]. `outer` is the subject of the assembly around this part.
+    /// Returns the [`Origin`] from which the property `name` gets its value, and whether the property is sensitive.
+    /// The property belongs to the part with the index `at`. `subject` is the descriptor or instance of this part.
+    /// `outer` is the descriptor of the assembly around this part.
     fn origin<'v>(
         &self,
         at: usize,
@@ -309,8 +309,8 @@ impl<'a> Values<'a> {
         names.join("__")
     }
 
-    /// Returns the source of the value of a property of the outermost assembly, and whether the property is
-    /// sensitive.
+    /// Returns the [`Origin`] from which a property of the outermost assembly gets its value, and whether the
+    /// property is sensitive.
     fn own<'v>(&self, name: &PropertyName, subject: &'v Subject<'_>) -> (Origin<'v>, bool) {
         let declared = match subject {
             Subject::Described(descriptor) => descriptor.properties().get(name),

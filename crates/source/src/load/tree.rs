@@ -284,10 +284,12 @@ impl<'o> Tree<'o> {
 }
 
 impl Frame {
-    /// Returns the number of nesting levels of `value` that disappear because `value` belongs to a merge key `<<`.
-    /// For example, `<<: {a: 1}` puts the entry `a` into this mapping. So the level of the braces disappears, and
-    /// the number is 1. For `<<: [{a: 1}, {b: 2}]`, the number is 2. If `value` belongs to any other key, the
-    /// number is 0.
+    /// Returns the number of nesting levels that the data loses if `value` belongs to a merge key `<<`. If `value`
+    /// belongs to any other key, the number is 0.
+    ///
+    /// For example, `<<: {a: 1}` adds the entry `a` to the mapping that contains the key `<<`. The data loses the
+    /// level of the braces, so the number is 1. For `<<: [{a: 1}, {b: 2}]`, the data loses the levels of the
+    /// brackets and of the braces, so the number is 2.
     fn merged_levels(&self, value: &Node, options: &LoadOptions) -> usize {
         let merge = match &self.body {
             Body::Mapping { key: Some(PendingKey::Text(key)), .. } => entries::is_merge(key, options),

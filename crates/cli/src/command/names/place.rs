@@ -68,7 +68,7 @@ impl Place {
     }
 }
 
-/// A command line that is read word by word, with the data from the words so far.
+/// A command line that is read word by word. The fields contain the data from the words that were read so far.
 struct Line<'c> {
     command: &'c Command,
     path: Vec<&'c str>,

@@ -129,8 +129,9 @@ pub(super) fn engine(access: &AccessArgs) -> Result<Engine, Stop> {
     Ok(Engine::new().with_features(features).with_outside(outside))
 }
 
-/// Writes the state file atomically. The extensions `.json`, `.yaml` and `.yml` of the file select JSON or
-/// YAML. For all other extensions, `json` selects the format.
+/// Writes `state` to the file of the option `--state`, atomically. `state` contains the nodes that a template marks
+/// with `&state`. The extensions `.json`, `.yaml` and `.yml` of the file select JSON or YAML. For all other
+/// extensions, `json` selects the format.
 pub(super) fn keep_state(file: &Path, state: &Node, json: bool) -> Result<(), Stop> {
     let json = match file.extension().and_then(|extension| extension.to_str()) {
         Some("yaml" | "yml") => false,

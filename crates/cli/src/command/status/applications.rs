@@ -121,7 +121,8 @@ impl Line<'_> {
     }
 }
 
-/// Returns the notes about unresolved references: one note for each state, with the number of references.
+/// Returns the notes about the unresolved references of an application, such as `2 references pending`. A note
+/// contains the number of all references in one state.
 fn notes(application: &ApplicationStatusView) -> Vec<String> {
     let states = application.services.iter().map(|of| of.state);
     let states: Vec<&str> = states.chain(application.references.iter().map(|of| of.state)).collect();
