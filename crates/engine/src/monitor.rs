@@ -219,6 +219,13 @@ impl Monitor {
         self.rules.iter_mut().filter_map(|rule| rule.time(now)).collect()
     }
 
+    /// Starts all waits for samples again at the time `now`. Samples that should have arrived before do not count as
+    /// missing. The caller calls this method if it could not have received these samples, for example because it was
+    /// suspended.
+    pub fn wait_again(&mut self, now: Timestamp) {
+        self.rules.iter_mut().filter(|rule| rule.due.is_some()).for_each(|rule| rule.wait(now));
+    }
+
     /// Returns the time at which the next sample will count as missing.
     pub fn due(&self) -> Option<Timestamp> {
         self.rules.iter().filter_map(|rule| rule.due).min()

@@ -156,7 +156,8 @@ impl Engine {
         };
         world.foreign_assemblies = foreign_assemblies(&self.records(), called).await?;
         let env = self.process_env(lease, &world, stop);
-        let mut machine = ProcessMachine::settle(self.tools(), world, calls, self.env.clock.now());
+        let remote = elsewhere.keys().cloned().collect();
+        let mut machine = ProcessMachine::settle(self.tools(), world, calls, remote, self.env.clock.now());
         let parts =
             JournalParts { jobs, elsewhere, grace: self.options.grace, patience: self.options.patience };
         let lost = keeper::keep(self.store.clone(), Leases::new(env.leases()));
@@ -197,7 +198,8 @@ impl Engine {
         let world = self.records().loaded(snapshot).await?;
         let mut preparer = Preparer::new(self.env.drivers.clone(), self.env.places.clone());
         let natural = named(&name, answer, &preparer.unnamed(&world, &calls), natural)?;
-        let mut machine = ProcessMachine::settle(self.tools(), world, Vec::new(), self.env.clock.now());
+        let mut machine =
+            ProcessMachine::settle(self.tools(), world, Vec::new(), HashSet::new(), self.env.clock.now());
         let event = Event::Assume { calls, answer, published, natural };
         let outputs = machine.on(self.env.clock.now(), Input::Event(event));
         let batches = outputs.into_iter().filter_map(|output| match output {

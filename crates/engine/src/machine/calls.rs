@@ -305,6 +305,8 @@ impl ProcessMachine {
             Observation::Converging => {
                 self.reported(id, Report { settled: Settled::Converging, ..report }, None);
             }
+            // The job may still run on the other host, so an unfinished action is no reason to repeat the job.
+            _ if self.remote.contains(id) => self.undecided(id, lost),
             // A part of the instance may exist. The call fails and is not repeated, so that no second instance
             // is created.
             Observation::Differs(how) if self.makes(id) => {

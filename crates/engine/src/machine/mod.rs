@@ -198,6 +198,8 @@ pub(crate) struct ProcessMachine {
     undecided: HashSet<ElementName>,
     /// The open calls of earlier processes, which the machine resumes when it begins.
     left_open: Vec<CallRecord>,
+    /// The calls in `left_open` whose last attempt was made on another host or in another folder.
+    remote: HashSet<CallId>,
     /// The running pauses between batches of nodes.
     pauses: BTreeSet<StepKey>,
     /// The number of started steps whose end is not durable yet.
@@ -297,11 +299,20 @@ impl ProcessMachine {
     ///
     /// The machine ends each of these calls and its step. It leaves out undecided calls, for which an operator must
     /// state the outcome.
-    pub(crate) fn settle(tools: Tools, world: World, open: Vec<CallRecord>, now: Timestamp) -> Self {
+    ///
+    /// `remote` contains the calls whose last attempt was made on another host or in another folder. A job of such an
+    /// attempt may still run there.
+    pub(crate) fn settle(
+        tools: Tools,
+        world: World,
+        open: Vec<CallRecord>,
+        remote: HashSet<CallId>,
+        now: Timestamp,
+    ) -> Self {
         let empty =
             PlanBuilder::new().build().unwrap_or_else(|_| unreachable!("an empty plan has no circle"));
         let mut machine = Self::new(tools, world, empty, None, now);
-        machine.left_open = open;
+        (machine.left_open, machine.remote) = (open, remote);
         machine.left_open.retain(|record| record.state != CallState::Undecided);
         machine
     }
@@ -321,6 +332,7 @@ impl ProcessMachine {
             failed_parts: FailedParts::default(),
             undecided: HashSet::new(),
             left_open: Vec::new(),
+            remote: HashSet::new(),
             pauses: BTreeSet::new(),
             unfinished: 0,
             cancelling: false,
@@ -600,7 +612,7 @@ mod tests {
         };
         let world = World::new(samples::assembly(&samples::name("t"), &[]));
         let now = Timestamp::from_millis(0);
-        let mut machine = ProcessMachine::settle(tools, world, Vec::new(), now);
+        let mut machine = ProcessMachine::settle(tools, world, Vec::new(), HashSet::new(), now);
         let (call, report) = (samples::call_id(7, 1), Report::settled());
         let event = Event::Checkpoint { call, report, hidden: Vec::new(), reply: 3 };
         let outputs = machine.on(now, Input::Event(event));

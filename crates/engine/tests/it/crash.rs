@@ -178,6 +178,30 @@ async fn undecided_elsewhere_it_is_decided_where_its_job_ran() {
     assert_eq!((there.submitted(), rig.jobs.submitted().len()), (Vec::new(), 3));
 }
 
+/// The job of a killed process may still run on another machine. So an observation that its action is not done is no
+/// reason to run it a second time.
+#[tokio::test(start_paused = true)]
+async fn killed_elsewhere_a_running_job_is_not_run_again() {
+    for (sight, is_done) in [
+        (Observation::Reached, true),
+        (Observation::Absent, false),
+        (Observation::Differs("it is not active".into()), false),
+        (Observation::CannotTell("nobody answers".into()), false),
+    ] {
+        let mut rig = Rig::new(Effect::Once);
+        rig.strings.see("a Start", sight.clone());
+        let desired = || Sketch::new(&["a"]).desired();
+        assert!(rig.up_until_killed(desired(), Duration::from_millis(25)).await);
+        rig.move_to("there:/project", None);
+        match rig.up(desired()).await {
+            Ok(ended) => assert_eq!((ended.process.status, is_done), (ProcessStatus::Completed, true)),
+            Err(EngineError::NeedsDecision { .. }) => assert!(!is_done, "{sight:?}"),
+            Err(error) => panic!("{error}"),
+        }
+        assert_eq!(rig.jobs.submitted(), [""; 0], "{sight:?}");
+    }
+}
+
 /// A process began on one machine and was killed there. A second machine resumed it, and was killed, too. The second
 /// machine then finds its own jobs, so no call runs more than once on each machine.
 #[tokio::test(start_paused = true)]

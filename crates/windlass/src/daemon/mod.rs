@@ -392,7 +392,12 @@ impl<'a> Daemon<'a> {
     }
 
     async fn time(&mut self) {
-        let demands = self.roster.time(self.windlass.now());
+        let now = self.windlass.now();
+        if self.trouble.is_some() {
+            // Without the store, health checks can't run. So missing samples say nothing about the parts.
+            return self.roster.wait_again_for_all(now);
+        }
+        let demands = self.roster.time(now, |name| self.looked_at.contains(name));
         self.act(demands).await;
     }
 
@@ -436,7 +441,10 @@ impl<'a> Daemon<'a> {
                 match seen {
                     Ok(looked) => self.count(&assembly, looked).await,
                     Err(EngineError::Unknown { .. } | EngineError::Stopped) => {}
-                    Err(error) => (self.tell)(Notice::Trouble(error.to_string())),
+                    Err(error) => {
+                        self.roster.wait_again(&assembly, self.windlass.now());
+                        (self.tell)(Notice::Trouble(error.to_string()));
+                    }
                 }
             }
         }

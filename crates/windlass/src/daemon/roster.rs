@@ -157,6 +157,9 @@ impl Roster {
     /// Passes a sample to the policies that read its metric.
     pub(super) fn sample(&mut self, now: Timestamp, name: &AssemblyName, sample: &Sample) -> Counted {
         let Some(watched) = self.watched.get_mut(name) else { return Counted::default() };
+        if watched.due.is_some_and(|due| is_too_late(due, now)) {
+            watched.monitor.wait_again(now);
+        }
         let demands = watched.monitor.sample(now, sample);
         let well = watched.monitor.well().into_iter().filter(|part| watched.heals.is_tried(part));
         let well = well.cloned().collect();
@@ -166,16 +169,52 @@ impl Roster {
 
     /// Handles the metrics for which no sample has arrived in time. Returns the changes that policies demand
     /// because of the missing samples, each with the name of its assembly.
-    pub(super) fn time(&mut self, now: Timestamp) -> Vec<(AssemblyName, Demand)> {
+    ///
+    /// A sample does not count as missing if the daemon itself may be the cause:
+    ///
+    /// - The daemon calls this method much too late, for example because the daemon was suspended. The wait for the
+    ///   sample then begins again.
+    /// - A health check of the assembly is running (`is_being_checked`). The method waits for the end of the check.
+    pub(super) fn time(
+        &mut self,
+        now: Timestamp,
+        is_being_checked: impl Fn(&AssemblyName) -> bool,
+    ) -> Vec<(AssemblyName, Demand)> {
+        const LATER: i64 = 1000;
         let mut demands = Vec::new();
         while let Some((due, name)) = self.agenda.first().cloned().filter(|(due, _)| *due <= now) {
             self.agenda.remove(&(due, name.clone()));
             let Some(watched) = self.watched.get_mut(&name) else { continue };
             watched.due = None;
+            if is_too_late(due, now) {
+                watched.monitor.wait_again(now);
+                self.reschedule(&name);
+                continue;
+            }
+            if is_being_checked(&name) {
+                let later = now.plus_millis(LATER);
+                watched.due = Some(later);
+                self.agenda.insert((later, name));
+                continue;
+            }
             demands.extend(watched.monitor.time(now).into_iter().map(|demand| (name.clone(), demand)));
             self.reschedule(&name);
         }
         demands
+    }
+
+    /// Starts the waits for samples of an assembly again, because the daemon could not measure the samples.
+    pub(super) fn wait_again(&mut self, name: &AssemblyName, now: Timestamp) {
+        if let Some(watched) = self.watched.get_mut(name).filter(|watched| watched.due.is_some()) {
+            watched.monitor.wait_again(now);
+            self.reschedule(name);
+        }
+    }
+
+    /// Starts the waits for the samples of all assemblies again; see [`wait_again`](Self::wait_again).
+    pub(super) fn wait_again_for_all(&mut self, now: Timestamp) {
+        let waiting: Vec<AssemblyName> = self.agenda.iter().map(|(_, name)| name.clone()).collect();
+        waiting.iter().for_each(|name| self.wait_again(name, now));
     }
 
     /// Returns the ids of all metrics that policies read.
@@ -190,4 +229,11 @@ impl Roster {
             self.agenda.extend(watched.due.map(|due| (due, name.clone())));
         }
     }
+}
+
+/// Tells whether the time `now` is so long after the time `due` of a missing sample that the daemon was probably
+/// suspended in between. The samples of this time may then be missing because of the daemon.
+fn is_too_late(due: Timestamp, now: Timestamp) -> bool {
+    const LATE: i64 = 2000;
+    due.plus_millis(LATE) < now
 }

@@ -133,7 +133,7 @@ impl Rig {
 
     /// Moves to another machine, whose engines do not find the jobs of this machine. Returns the jobs of this machine.
     pub(crate) fn move_to(&mut self, home: &str, jobs: Option<Jobs>) -> Jobs {
-        self.home = home.to_owned();
+        home.clone_into(&mut self.home);
         let jobs = jobs.unwrap_or_else(|| Jobs::new(self.clock.clone()));
         std::mem::replace(&mut self.jobs, jobs)
     }
