@@ -17,7 +17,10 @@ pub(crate) fn changes() -> ExitCode {
     ExitCode::from(3)
 }
 
-/// Returns exit code 130, for an interruption.
+/// Exit code 130, for an interruption.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Returns the exit code [`INTERRUPTED`].
 pub(crate) fn interrupted() -> ExitCode {
-    ExitCode::from(130)
+    ExitCode::from(INTERRUPTED)
 }

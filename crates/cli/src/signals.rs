@@ -1,12 +1,19 @@
 //! Handling of signals such as Ctrl-C. After the first signal, no new work is started, and running jobs have a limited
-//! time to end. When this time is over, or on a second signal, the jobs are stopped.
+//! time to end. When this time is over, or on a second signal, the jobs are stopped. The program then waits until the
+//! ends of the jobs are recorded. On a further signal, the program exits at once, for example if the store does not
+//! answer. The next command finds the jobs, as it does if the program was killed.
 
 use std::io;
 use std::time::Duration;
 
-use crate::output::{is_closed, tell};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use windlass::engine::Stop;
+
+use crate::exit;
+use crate::output::{is_closed, tell};
+
+/// Time after the stop of the jobs. If the program still runs then, it tells the user how to exit at once.
+const SLOW: Duration = Duration::from_secs(5);
 
 /// Starts to listen for SIGINT, SIGTERM and SIGHUP. After the first signal, running jobs have the time
 /// `grace` to end. A second signal, or the end of this time, stops the jobs.
@@ -59,6 +66,15 @@ fn listen_and(grace: Duration, begin: impl Fn(&Stop) + Send + 'static) -> Stop {
             () = tokio::time::sleep(grace) => {}
         }
         signalled.now.cancel();
+        tokio::select! {
+            () = signals.second() => {}
+            () = tokio::time::sleep(SLOW) => {
+                tell!("still waiting; interrupt again to exit at once");
+                signals.next().await;
+            }
+        }
+        tell!("exited without waiting; run the same command again to resume the work");
+        std::process::exit(exit::INTERRUPTED.into());
     });
     stop
 }
@@ -80,7 +96,7 @@ impl Signals {
         })
     }
 
-    /// Waits for a second request to stop. Signals immediately after the first signal count as part of the first
+    /// Waits for a further request to stop. Signals immediately after the previous signal count as part of the previous
     /// request. A wrapper such as `timeout` sends such signals: one to the process, and one to the process group.
     async fn second(&mut self) {
         const ECHO: Duration = Duration::from_millis(100);

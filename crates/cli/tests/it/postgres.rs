@@ -211,3 +211,31 @@ fn a_server_that_is_back_is_reported() {
     daemon.signal(rustix::process::Signal::INT);
     assert_eq!(daemon.end().code(), Some(0));
 }
+
+/// While the server is away, the third interrupt ends a command at once. The next command finds the script.
+#[test]
+fn a_command_can_be_ended_without_the_server() {
+    let Some(server) = Server::own() else {
+        println!("SKIPPED postgres::a_command_can_be_ended_without_the_server: PostgreSQL is not installed");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    let gate = r#"answer; trap '' TERM; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
+    let env = TestEnv::small("effect: once", &[("Install", gate), ("Uninstall", "")]);
+    let machine = Machine { env, state: server.url(), key: &key };
+    let up = machine.env.start(machine.command(&["up", "small"]));
+    until("the script has begun", || machine.env.trace() == ["Install"]);
+    server.stop();
+    for _ in 0..3 {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        up.signal(rustix::process::Signal::INT);
+    }
+    let ended = up.end();
+    assert_eq!(ended.code(), Some(130), "{ended}");
+    assert!(ended.stderr.contains("exited without waiting; run the same command again"), "{ended}");
+    server.start_again();
+    machine.env.write(".windlass/volumes/state/go", "");
+    let next = machine.run(&["up", "small"]);
+    assert_eq!(machine.env.trace(), ["Install"], "{next}");
+}

@@ -35,14 +35,14 @@ fn an_undecided_call_blocks_until_it_is_answered() {
     exit 1
     ----- stderr -----
     error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
-      box Install (started WHEN)
+      box Install (started WHEN): its job ended while windlass did not watch it, and left no result
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.run(&["retry", "small"]), @"
     exit 1
     ----- stderr -----
     error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
-      box Install (started WHEN)
+      box Install (started WHEN): its job ended while windlass did not watch it, and left no result
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_snapshot!(env.ok(&["status"]), @"
@@ -269,7 +269,7 @@ fn parts_that_are_leaving_are_answered_for_one_by_one() {
     exit 1
     ----- stderr -----
     error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
-      box__3 Stop (started WHEN)
+      box__3 Stop (started WHEN): its job ended while windlass did not watch it, and left no result
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     assert_eq!(env.trace(), [""; 0]);

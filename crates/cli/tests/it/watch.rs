@@ -347,6 +347,32 @@ fn a_check_that_cannot_run_heals_nothing() {
     watching.end();
 }
 
+/// A sample that is missing because the daemon was suspended heals no part.
+#[test]
+fn a_suspended_daemon_heals_nothing() {
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Stop", "")]);
+    env.edit(RESOURCE, "lifecycle:\n", "lifecycle:\n  Integrity: {}\n");
+    env.script(&format!("{SCRIPTS}/Integrity.sh"), "#!/bin/sh\ncat >/dev/null\n");
+    let heal = "metrics: {health: {type: 'metric::integrity', publication-period: 2}}\n\
+                policies: {heal: {type: 'policy::heal', metric: health, properties: {smoothing: {value: 1}}}}\n\
+                lifecycle:";
+    env.edit(RESOURCE, "lifecycle:", heal);
+    env.ok(&["up", "small"]);
+    let watching = env.spawn(&["run", "--health", "1"]);
+    let said = |text: &str| watching.stdout().contains(text) || watching.stderr().contains(text);
+    until("it watches", || said("watching"));
+    for _ in 0..2 {
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        watching.signal(rustix::process::Signal::STOP);
+        std::thread::sleep(std::time::Duration::from_secs(5));
+        watching.signal(rustix::process::Signal::CONT);
+    }
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert!(!said("heal box"), "{}", watching.stdout());
+    watching.signal(rustix::process::Signal::INT);
+    watching.end();
+}
+
 /// A heal installs a part again whose instance no longer exists.
 #[test]
 fn a_policy_installs_a_lost_instance_again() {
