@@ -24,7 +24,8 @@ windlass_source::codes! {
     REFERENCED = "WL0504", "assembly that others reference",
         "Other assemblies reference this one and may use the parts that the intent would remove or \
          re-create. windlass has started no step.\n\n\
-         Remove the referring assemblies first, each with `windlass down NAME`. `--force` executes the \
+         Remove the referring assemblies first, each with `windlass down NAME`. Before an `export`, export them \
+         instead, and import them after this assembly. `--force` executes the \
          intent nevertheless. The referring assemblies then keep values that may no longer be right.";
     ENTANGLED = "WL0505", "interrupted process of a referring assembly",
         "A process of a referring assembly was interrupted while it called operations on parts of this \

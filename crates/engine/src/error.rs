@@ -545,8 +545,13 @@ fn referenced(name: &AssemblyName, by: &[AssemblyName], what: &str) -> String {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => by.join(""),
     };
-    format!("`{name}` is referenced by {by}, and {what}; take {by} down first, or use `--force`")
+    let first = if what == LEAVES_STORE { "export" } else { "take" };
+    let down = if what == LEAVES_STORE { "" } else { " down" };
+    format!("`{name}` is referenced by {by}, and {what}; {first} {by}{down} first, or use `--force`")
 }
+
+/// The consequence of an export in [`EngineError::Referenced`].
+pub const LEAVES_STORE: &str = "it would leave this store";
 
 fn near(name: &AssemblyName, known: &[AssemblyName]) -> String {
     /// The maximum number of listed names if no name is similar to the given name.

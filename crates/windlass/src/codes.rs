@@ -76,8 +76,9 @@ windlass_source::codes! {
          Use the running one, or stop it with Ctrl-C or SIGTERM first. Other commands work beside it.";
     NOT_DELIVERED = "WL0566", "metric that was not delivered",
         "No `windlass run` of this project has confirmed the metric. The message gives the reason.\n\n\
-         Start `windlass run` in the folder of the project and keep it running. Then send the metric again \
-         with `windlass metric push`.";
+         If `windlass run` runs in another folder or on another machine with the same store, send the metric \
+         there. Otherwise, start `windlass run` in the folder of the project and keep it running. Then send the \
+         metric again with `windlass metric push`.";
     NO_METRIC = "WL0567", "bad metric",
         "`windlass run` has received the message and rejected it. The message gives the reason, and no \
          policy has counted it.\n\n\

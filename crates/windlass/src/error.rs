@@ -174,7 +174,7 @@ pub enum Error {
     #[error("another `windlass run` receives metrics at `{}`; stop it first", .0.display())]
     SocketTaken(PathBuf),
     /// A metric could not be delivered.
-    #[error("the metric was not delivered to `{}`: {why}; start `windlass run` in this project's folder and keep it running", path.display())]
+    #[error("the metric was not delivered to `{}`: {why}; run this command in the folder of a running `windlass run`, or start `windlass run` in this project's folder", path.display())]
     NotDelivered {
         /// The path of the socket.
         path: PathBuf,

@@ -23,6 +23,7 @@ use crate::input::AssemblyInput;
 use crate::open::Windlass;
 use crate::started::Started;
 use crate::view::plan::{PlanView, ProtectionChange};
+use crate::view::process::ProcessSummary;
 use crate::wiring::Removal;
 
 impl Windlass {
@@ -159,7 +160,18 @@ impl Windlass {
         let request = Request::up(desired).refreshed(input.refresh);
         let protection = self.protection(&request).await?;
         let preview = self.preview_up(&name, request).await?;
-        Ok((PlanView::of(name, preview).with_protection(protection), warnings))
+        let unfinished = self.unfinished(&name).await?;
+        Ok((PlanView::of(name, preview).with_protection(protection).beside(unfinished), warnings))
+    }
+
+    /// Returns the process that is changing an assembly now, or that was interrupted; `None` if there is no such
+    /// process.
+    pub(crate) async fn unfinished(&self, name: &AssemblyName) -> Result<Option<ProcessSummary>, Error> {
+        let Some(store) = self.store(false).await? else { return Ok(None) };
+        let mut open = store.open_processes().await?.into_iter().filter(|process| process.assembly == *name);
+        let Some(process) = open.next() else { return Ok(None) };
+        let holder = store.holder(name).await?;
+        Ok(Some(ProcessSummary::new(process, holder.map(|holder| holder.to_string()))))
     }
 
     /// Plans an intent on an assembly that may not exist yet.
@@ -191,7 +203,7 @@ impl Windlass {
         let store = self.store_of(name).await?;
         Box::pin(self.removed(&store, name, &request, false)).await?;
         let preview = Box::pin(self.engine(store).preview(name, request)).await?;
-        Ok(PlanView::of(name.clone(), preview))
+        Ok(PlanView::of(name.clone(), preview).beside(self.unfinished(name).await?))
     }
 
     /// Requests that a process stops. Running calls continue to their end, and no further call is started.

@@ -11,6 +11,7 @@ use windlass::model::{ElementName, StepId};
 use windlass::plan::WaitKind;
 use windlass::source::Diagnostics;
 use windlass::view::plan::{DriftView, PlanView, StepView};
+use windlass::view::process::ProcessSummary;
 use windlass::{AssemblyInput, Windlass};
 
 use self::listing::{Listing, Waits};
@@ -81,8 +82,12 @@ pub(crate) fn show(plan: &PlanView, format: Format, detailed: bool) -> ExitCode 
 
 fn show_steps(plan: &PlanView, format: Format, detailed: bool, whole: bool) -> ExitCode {
     warn_unknown(plan);
+    tell_unfinished(plan);
     let code = if format == Format::Json { print_json(plan) } else { print(plan, whole) };
-    let changes = plan.calling().next().is_some() || !plan.changes.is_empty() || !plan.protection.is_empty();
+    let changes = plan.calling().next().is_some()
+        || !plan.changes.is_empty()
+        || !plan.protection.is_empty()
+        || plan.unfinished.is_some();
     if !detailed || code != exit::DONE {
         return code;
     }
@@ -225,6 +230,21 @@ fn lines(changes: &Diff) -> Vec<(Effect, String)> {
     lines.extend(changes.relationships.iter().map(|change| (change.effect(), change.to_string())));
     lines.sort_by_key(|(effect, _)| *effect);
     lines
+}
+
+/// Tells the user that another process is changing the assembly now, or was interrupted.
+fn tell_unfinished(plan: &PlanView) {
+    let Some(ProcessSummary { id, intent, runs, .. }) = &plan.unfinished else { return };
+    match runs {
+        Some(holder) => tell!(
+            "note: {id} {intent} is run by {holder}; this plan does not contain the changes that {id} still makes"
+        ),
+        None => tell!(
+            "note: {id} {intent} was interrupted, and its scripts may still run; this plan does not contain what they \
+             change; `windlass retry {}` resumes {id}",
+            plan.assembly
+        ),
+    }
 }
 
 /// Warns about the parts whose condition is unknown. All parts with the same reason share a line.

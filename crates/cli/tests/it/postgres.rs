@@ -196,13 +196,19 @@ fn a_server_that_is_back_is_reported() {
     let up = machine.env.start(machine.command(&["up", "small"]));
     until("the script has begun", || machine.env.trace() == ["Install"]);
 
+    let status = machine.env.start(machine.command(&["status", "small", "-w"]));
+    until("`status` has begun", || status.stdout().contains("small"));
     server.stop();
+    until("`status` says that it is gone", || status.stderr().contains("; windlass tries again"));
     until("`up` says that it is gone", || up.stderr().contains("; windlass tries again"));
     until("`run` says that it is gone", || daemon.stderr().contains("; windlass tries again"));
     assert!(!up.stderr().contains("is back") && !daemon.stderr().contains("is back"));
     server.start_again();
     until("`up` says that it is back", || up.stderr().contains("PostgreSQL is back\n"));
     until("`run` says that it is back", || daemon.stderr().contains("PostgreSQL is back\n"));
+    until("`status` says that it is back", || status.stderr().contains("PostgreSQL is back\n"));
+    status.signal(rustix::process::Signal::INT);
+    status.end();
 
     machine.env.write(go, "");
     let ended = up.end();

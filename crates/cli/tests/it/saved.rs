@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use rstest::rstest;
 
-use crate::env::TestEnv;
+use crate::env::{TestEnv, until};
 
 /// Returns a project with an assembly whose part declares no actions.
 fn shop() -> TestEnv {
@@ -320,4 +320,35 @@ fn a_pipe_is_written_to_by_each_command_with_an_output() {
         let kind = std::fs::symlink_metadata(&pipe).unwrap().file_type();
         assert!(std::os::unix::fs::FileTypeExt::is_fifo(&kind), "{command:?}: {run}");
     }
+}
+
+/// A plan names the process that is running or was interrupted. A plan that was saved meanwhile is out of date when the
+/// process has ended.
+#[test]
+fn a_plan_beside_an_unfinished_process_names_it() {
+    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
+    let env = TestEnv::small("effect: repeatable", &[("Install", gate), ("Uninstall", "")]);
+    let up = env.spawn(&["up", "small"]);
+    until("the script has begun", || env.trace() == ["Install"]);
+    let plan = env.run(&["plan", "small", "--detailed-exitcode", "-o", "small.plan"]);
+    assert_eq!(plan.code(), Some(3), "{plan}");
+    assert!(plan.stderr.contains("note: p1 up is run by `windlass up small`"), "{plan}");
+    env.write(".windlass/volumes/state/go", "");
+    assert_eq!(up.end().code(), Some(0));
+    let refused = env.refuses(&["apply", "small.plan"]);
+    assert!(refused.contains("is out of date: p1 up was completed"), "{refused}");
+    let done = env.run(&["plan", "small", "--detailed-exitcode"]);
+    assert_eq!((done.code(), done.stderr.as_str()), (Some(0), ""), "{done}");
+
+    std::fs::remove_file(env.path(".windlass/volumes/state/go")).unwrap();
+    env.clear_trace();
+    let up = env.spawn(&["up", "small", "--replace", "box", "--yes"]);
+    until("the script has begun", || env.trace().contains(&"Install".to_owned()));
+    up.kill();
+    let plan = env.run(&["plan", "small", "--detailed-exitcode"]);
+    assert_eq!(plan.code(), Some(3), "{plan}");
+    assert!(plan.stderr.contains("note: p2 up was interrupted, and its scripts may still run"), "{plan}");
+    assert_eq!(env.json(&["plan", "small"])["unfinished"]["id"], 2);
+    env.write(".windlass/volumes/state/go", "");
+    env.ok(&["retry", "small"]);
 }

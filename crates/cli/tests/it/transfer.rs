@@ -263,7 +263,7 @@ fn files_in_use_stay() {
         "name: assembly::user::1.0\nreferences:\n  small: {type: assembly::small::1.0}\n",
     );
     env.ok(&["up", "user"]);
-    assert_snapshot!(env.refuses(&["export", "small", "-o", "moved"]), @"error[WL0504]: `small` is referenced by `user`, and it would leave this store; take `user` down first, or use `--force`");
+    assert_snapshot!(env.refuses(&["export", "small", "-o", "moved"]), @"error[WL0504]: `small` is referenced by `user`, and it would leave this store; export `user` first, or use `--force`");
     assert!(
         env.refuses(&["export", "small", "-o", "moved", "--dry-run"])
             .contains("`small` is referenced by `user`")

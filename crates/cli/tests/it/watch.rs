@@ -15,7 +15,7 @@ fn policies_act_on_metrics() {
     assert_snapshot!(env.run(&["metric", "push", "h_bta__A.load", "50"]), @"
     exit 1
     ----- stderr -----
-    error[WL0566]: the metric was not delivered to `PROJECT/.windlass/metrics.sock`: no process listens there; start `windlass run` in this project's folder and keep it running
+    error[WL0566]: the metric was not delivered to `PROJECT/.windlass/metrics.sock`: no process listens there; run this command in the folder of a running `windlass run`, or start `windlass run` in this project's folder
     ");
     let watching = env.spawn(&["run", "--health", "0"]);
     let said = |text: &str| watching.stdout().contains(text);

@@ -283,7 +283,7 @@ fn an_application_moves_with_its_natural_id() {
     pets(&env);
     env.ok(&["app", "launch", "VM"]);
     env.ok(&["app", "launch", "PetClinic"]);
-    assert_snapshot!(env.refuses(&["export", "vm"]), @"error[WL0504]: `vm` is referenced by `petclinic`, and it would leave this store; take `petclinic` down first, or use `--force`");
+    assert_snapshot!(env.refuses(&["export", "vm"]), @"error[WL0504]: `vm` is referenced by `petclinic`, and it would leave this store; export `petclinic` first, or use `--force`");
     env.ok(&["app", "destroy", "petclinic"]);
     let before = status(&env, "vm");
     let vm = natural(&env, "vm");

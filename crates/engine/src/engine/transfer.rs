@@ -20,7 +20,7 @@ use windlass_store::{Batch, Holder, Lease, Store, StoreError};
 use super::moved::{self, moved};
 use super::references::{leave, refuse_if_entangled, stays};
 use super::upkeep::{Upkeep, give_back, unknown};
-use crate::error::{EngineError, MovedTo};
+use crate::error::{EngineError, LEAVES_STORE, MovedTo};
 use crate::stop::Stop;
 
 /// All data about an assembly that the next intent needs, independent of a store. Steps, calls, jobs and events
@@ -101,7 +101,7 @@ impl Upkeep<'_> {
             refuse_if_entangled(&**self.store, name).await?;
             let by = self.store.referrers(name).await?;
             if !by.is_empty() {
-                let what = "it would leave this store".to_owned();
+                let what = LEAVES_STORE.to_owned();
                 return Err(EngineError::Referenced { name: name.clone(), by, what });
             }
         }

@@ -65,7 +65,8 @@ impl Windlass {
         }
         let protection = self.protection(&request).await?;
         let preview = self.preview_up(&saved.assembly, request).await?;
-        Ok((saved.fill(preview).with_protection(protection), saved, warnings))
+        let unfinished = self.unfinished(&saved.assembly).await?;
+        Ok((saved.fill(preview).with_protection(protection).beside(unfinished), saved, warnings))
     }
 
     /// Plans the changes that [`change`](Self::change) would make, for a plan file. [`apply`](Self::apply) executes
@@ -255,10 +256,14 @@ impl Windlass {
         Ok(Base { store: Some(store.id().to_string()), root, last, references: BTreeMap::new() })
     }
 
-    /// Lists the assembly's processes that began after the plan was made.
+    /// Lists the assembly's processes that began or ended after the plan was made.
     async fn processes_since(&self, saved: &SavedPlan) -> Result<Vec<String>, Error> {
         let Some(store) = self.store(false).await? else { return Ok(Vec::new()) };
+        // The last process may have been running when the plan was made.
+        let last = store.process(saved.base.last).await?;
+        let last = last.filter(|process| process.ended.is_some_and(|ended| ended > saved.made));
         let since = processes_since(&*store, &saved.assembly, saved.base.last).await?;
+        let since: Vec<ProcessRecord> = last.into_iter().chain(since).collect();
         let named = since.iter().take(NAMED);
         let named = named.map(|process| format!("{} {} was {}", process.id, process.intent, process.status));
         let more = since.len().saturating_sub(NAMED);

@@ -9,6 +9,8 @@ use windlass_model::work::{Batch, Reason, Work};
 use windlass_model::{AssemblyName, Element, ElementName, Origin, StepId, Topology};
 use windlass_plan::{Step, StepNumber, WaitKind};
 
+use super::process::ProcessSummary;
+
 /// A plan as output data: its steps and the changes that it makes.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlanView {
@@ -37,6 +39,10 @@ pub struct PlanView {
     /// The parts that become protected, or are no longer protected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protection: Vec<ProtectionChange>,
+    /// The process that is changing the assembly now, or that was interrupted. The plan does not consider what this
+    /// process still changes. `None` if there is no such process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<ProcessSummary>,
     /// The results of the health checks that ran before planning; `None` if no checks ran.
     pub drift: Option<Vec<DriftView>>,
     /// The plan itself. The method [`why`](PlanView::why) reads the waits from the plan.
@@ -217,6 +223,7 @@ impl PlanView {
             changes,
             protection: Vec::new(),
             undone: Diff::default(),
+            unfinished: None,
             drift: None,
             plan: plan.clone(),
         }
@@ -230,6 +237,11 @@ impl PlanView {
     /// Sets the parts that become protected, or are no longer protected.
     pub(crate) fn with_protection(self, protection: Vec<ProtectionChange>) -> Self {
         Self { protection, ..self }
+    }
+
+    /// Sets the process that is changing the assembly now, or that was interrupted.
+    pub(crate) fn beside(self, unfinished: Option<ProcessSummary>) -> Self {
+        Self { unfinished, ..self }
     }
 
     /// Sets the changes that the plan omits.

@@ -326,7 +326,7 @@ impl RequestSummary {
 }
 
 impl ProcessSummary {
-    fn new(process: ProcessRecord, runs: Option<String>) -> Self {
+    pub(crate) fn new(process: ProcessRecord, runs: Option<String>) -> Self {
         Self {
             id: process.id,
             intent: process.title(),

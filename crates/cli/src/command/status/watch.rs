@@ -11,7 +11,7 @@ use windlass::changes::Changes;
 use super::super::fail;
 use super::{read, show};
 use crate::args::{Format, StatusArgs};
-use crate::output::{clear_screen, say};
+use crate::output::{clear_screen, say, tell};
 use crate::{exit, signals};
 
 /// The shortest time between two reads of the status from the store.
@@ -33,14 +33,32 @@ pub(super) async fn run(windlass: &Windlass, args: &StatusArgs) -> ExitCode {
     }
 }
 
-/// Prints the status after each change. On a terminal, also redraws the status each second.
+/// Prints the status after each change. On a terminal, also redraws the status each second. If the store fails after the
+/// first status, tells the user once, and tries again until the store answers.
+///
+/// # Errors
+/// The first status can't be read.
 async fn watch(windlass: &Windlass, args: &StatusArgs) -> Result<Infallible, windlass::Error> {
     let is_drawn = args.print.format == Format::Human && stdout().is_terminal();
     let mut changes = Changes::new(windlass);
     let mut before = String::new();
+    let mut is_told = false;
     loop {
         let begun = Instant::now();
-        let view = read(windlass, args).await?;
+        let view = match read(windlass, args).await {
+            Ok(view) => view,
+            Err(error) if before.is_empty() => return Err(error),
+            Err(error) => {
+                if !std::mem::replace(&mut is_told, true) {
+                    tell!("{error}; windlass tries again");
+                }
+                tokio::time::sleep(REDRAW).await;
+                continue;
+            }
+        };
+        if std::mem::take(&mut is_told) {
+            tell!("{} is back", windlass.store_kind());
+        }
         let now = serde_json::to_string(&view).expect("a status is plain data");
         if is_drawn {
             clear_screen();
@@ -61,8 +79,9 @@ async fn watch(windlass: &Windlass, args: &StatusArgs) -> Result<Infallible, win
         tokio::time::sleep(PAUSE.max(begun.elapsed() * 10)).await;
         if is_drawn {
             let _redrawn_anyway = tokio::time::timeout(REDRAW, changes.next()).await;
-        } else {
-            changes.next().await?;
+        } else if changes.next().await.is_err() {
+            // The next read of the status reports the failure of the store.
+            tokio::time::sleep(REDRAW).await;
         }
     }
 }
