@@ -73,10 +73,15 @@ fn listen_and(grace: Duration, begin: impl Fn(&Stop) + Send + 'static) -> Stop {
                 signals.next().await;
             }
         }
-        tell!("exited without waiting; run the same command again to resume the work");
-        std::process::exit(exit::INTERRUPTED.into());
+        exit_at_once();
     });
     stop
+}
+
+#[expect(clippy::exit, reason = "the main task may wait for the store, and nothing else can end it")]
+fn exit_at_once() {
+    tell!("exited without waiting; run the same command again to resume the work");
+    std::process::exit(exit::INTERRUPTED.into());
 }
 
 /// The signals that ask for a stop.

@@ -214,7 +214,9 @@ impl Roster {
     /// Starts the waits for the samples of all assemblies again; see [`wait_again`](Self::wait_again).
     pub(super) fn wait_again_for_all(&mut self, now: Timestamp) {
         let waiting: Vec<AssemblyName> = self.agenda.iter().map(|(_, name)| name.clone()).collect();
-        waiting.iter().for_each(|name| self.wait_again(name, now));
+        for name in &waiting {
+            self.wait_again(name, now);
+        }
     }
 
     /// Returns the ids of all metrics that policies read.
