@@ -22,8 +22,7 @@ use crate::error::Error;
 use crate::input::AssemblyInput;
 use crate::open::Windlass;
 use crate::started::Started;
-use crate::view::plan::{PlanView, ProtectionChange};
-use crate::view::process::ProcessSummary;
+use crate::view::plan::{PlanView, ProtectionChange, UnfinishedProcess};
 use crate::wiring::Removal;
 
 impl Windlass {
@@ -166,12 +165,12 @@ impl Windlass {
 
     /// Returns the process that is changing an assembly now, or that was interrupted; `None` if there is no such
     /// process.
-    pub(crate) async fn unfinished(&self, name: &AssemblyName) -> Result<Option<ProcessSummary>, Error> {
+    pub(crate) async fn unfinished(&self, name: &AssemblyName) -> Result<Option<UnfinishedProcess>, Error> {
         let Some(store) = self.store(false).await? else { return Ok(None) };
         let mut open = store.open_processes().await?.into_iter().filter(|process| process.assembly == *name);
         let Some(process) = open.next() else { return Ok(None) };
-        let holder = store.holder(name).await?;
-        Ok(Some(ProcessSummary::new(process, holder.map(|holder| holder.to_string()))))
+        let runs = store.holder(name).await?.map(|holder| holder.to_string());
+        Ok(Some(UnfinishedProcess { id: process.id, intent: process.title(), runs }))
     }
 
     /// Plans an intent on an assembly that may not exist yet.

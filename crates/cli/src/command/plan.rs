@@ -10,8 +10,7 @@ use windlass::lifecycle::{Counts, Diff, Effect, ElementChange, ElementChangeKind
 use windlass::model::{ElementName, StepId};
 use windlass::plan::WaitKind;
 use windlass::source::Diagnostics;
-use windlass::view::plan::{DriftView, PlanView, StepView};
-use windlass::view::process::ProcessSummary;
+use windlass::view::plan::{DriftView, PlanView, StepView, UnfinishedProcess};
 use windlass::{AssemblyInput, Windlass};
 
 use self::listing::{Listing, Waits};
@@ -234,7 +233,7 @@ fn lines(changes: &Diff) -> Vec<(Effect, String)> {
 
 /// Tells the user that another process is changing the assembly now, or was interrupted.
 fn tell_unfinished(plan: &PlanView) {
-    let Some(ProcessSummary { id, intent, runs, .. }) = &plan.unfinished else { return };
+    let Some(UnfinishedProcess { id, intent, runs, .. }) = &plan.unfinished else { return };
     match runs {
         Some(holder) => tell!(
             "note: {id} {intent} is run by {holder}; this plan does not contain the changes that {id} still makes"

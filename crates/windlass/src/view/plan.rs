@@ -6,10 +6,8 @@ use windlass_engine::{Preview, Seen};
 use windlass_lifecycle::{BatchSteps, Counts, Diff, Effect, ElementChange, PackageDiff, Plan};
 use windlass_model::assembly::Pause;
 use windlass_model::work::{Batch, Reason, Work};
-use windlass_model::{AssemblyName, Element, ElementName, Origin, StepId, Topology};
+use windlass_model::{AssemblyName, Element, ElementName, Origin, ProcessId, StepId, Topology};
 use windlass_plan::{Step, StepNumber, WaitKind};
-
-use super::process::ProcessSummary;
 
 /// A plan as output data: its steps and the changes that it makes.
 #[derive(Debug, Clone, Serialize)]
@@ -42,12 +40,23 @@ pub struct PlanView {
     /// The process that is changing the assembly now, or that was interrupted. The plan does not consider what this
     /// process still changes. `None` if there is no such process.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub unfinished: Option<ProcessSummary>,
+    pub unfinished: Option<UnfinishedProcess>,
     /// The results of the health checks that ran before planning; `None` if no checks ran.
     pub drift: Option<Vec<DriftView>>,
     /// The plan itself. The method [`why`](PlanView::why) reads the waits from the plan.
     #[serde(skip)]
     plan: Plan,
+}
+
+/// A process of an assembly that is running or was interrupted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UnfinishedProcess {
+    /// The id of the process.
+    pub id: ProcessId,
+    /// The intent of the process.
+    pub intent: String,
+    /// The program that executes the process; `None` if the process was interrupted.
+    pub runs: Option<String>,
 }
 
 /// A part that becomes protected, or is no longer protected. The protection also applies to the elements inside the
@@ -240,7 +249,7 @@ impl PlanView {
     }
 
     /// Sets the process that is changing the assembly now, or that was interrupted.
-    pub(crate) fn beside(self, unfinished: Option<ProcessSummary>) -> Self {
+    pub(crate) fn beside(self, unfinished: Option<UnfinishedProcess>) -> Self {
         Self { unfinished, ..self }
     }
 

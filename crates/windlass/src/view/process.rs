@@ -326,7 +326,7 @@ impl RequestSummary {
 }
 
 impl ProcessSummary {
-    pub(crate) fn new(process: ProcessRecord, runs: Option<String>) -> Self {
+    fn new(process: ProcessRecord, runs: Option<String>) -> Self {
         Self {
             id: process.id,
             intent: process.title(),
