@@ -171,7 +171,7 @@ pub enum Network {
     Bridge,
     /// The job uses the host's own network.
     Host,
-    /// The network of the container engine with this name.
+    /// A network of the container engine. The text is the name of the network.
     Named(String),
 }
 

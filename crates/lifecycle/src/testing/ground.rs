@@ -1,4 +1,5 @@
-//! A simulation of the instances and pairs that a model check creates, changes and removes.
+//! A simulation of the instances that a model check creates, changes and removes, and of the pairs between them. A
+//! pair is one source and one target of a relationship.
 //!
 //! The simulation is independent of the engine's records. Its methods `check_…` report violated rules.
 

@@ -193,8 +193,8 @@ struct Stage<'r> {
     ends: &'r [Endpoint],
     /// The rank of the state that the relationship declares for the elements of `ends`.
     rank: u8,
-    /// The minimum rank of the elements in `ends`. If `ends` are the sources, they must have this rank before the
-    /// targets reach their states. If `ends` are the targets, they must have this rank before the sources do so.
+    /// The rank that the elements of `ends` must have at least, before the elements at the other end of the
+    /// relationship reach the states that the relationship declares for them.
     least: u8,
 }
 
