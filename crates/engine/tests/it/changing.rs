@@ -137,6 +137,24 @@ async fn a_plan_that_destroys_runs_as_it_was_agreed_to() {
     assert_eq!(rig.states("t").await, "a Active, b Active");
 }
 
+/// While a process changes the assembly, a request is accepted without consent. The consent is checked when the request
+/// is executed.
+#[tokio::test(start_paused = true)]
+async fn a_request_during_a_change_is_checked_at_its_turn() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(sized("1").desired()).await.unwrap();
+    let (engine, holder) = rig.engine();
+    let name = assembly_name("t");
+    let request = || Request::up(sized("2").desired()).with_consent(Consent::None);
+    let refused = engine.request(&name, request(), &holder).await.unwrap_err();
+    assert!(matches!(refused, EngineError::NeedsConsent(_)), "{refused}");
+    assert!(rig.up_until_killed(sized("3").desired(), std::time::Duration::from_millis(5)).await);
+    let pending = engine.request(&name, request(), &holder).await.unwrap();
+    rig.up(sized("3").desired()).await.unwrap();
+    let refused = engine.take_up(&pending, &holder, &windlass_engine::Stop::default()).await.err().unwrap();
+    assert!(matches!(refused, EngineError::NeedsConsent(_)), "{refused}");
+}
+
 /// A completed change moves unchanged parts to the new version too. Nothing of the old version is shown or
 /// ceased again.
 #[tokio::test(start_paused = true)]
