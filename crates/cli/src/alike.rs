@@ -41,8 +41,8 @@ pub(crate) fn put_together<T, K: Eq + Hash>(
     together.into_iter().map(|(_, items)| items).collect()
 }
 
-/// Groups items as [`put_together`] does. But if `whole` is set, each item is a group of its own, because the user
-/// wants to see the whole list.
+/// Groups items with the same key, as [`put_together`] does. If `whole` is set, each item is a group of its own,
+/// because the user wants to see the whole list.
 pub(crate) fn put_together_unless<T, K: Eq + Hash>(
     whole: bool,
     items: impl IntoIterator<Item = T>,

@@ -1,7 +1,8 @@
-//! Handling of signals such as Ctrl-C. After the first signal, no new work is started, and running jobs have a limited
-//! time to end. When this time is over, or on a second signal, the jobs are stopped. The program then waits until the
-//! ends of the jobs are recorded. On a further signal, the program exits at once, for example if the store does not
-//! answer. The next command finds the jobs, as it does if the program was killed.
+//! Handling of signals such as Ctrl-C. After the first signal, no new work is started, and running jobs have a
+//! limited time to end. When this time is over, or on a second signal, the jobs are stopped. The program then waits
+//! until the ends of the jobs are recorded. This wait can be long, for example if the store does not answer. On a
+//! further signal, the program exits without waiting. The next command then finds the jobs. It also finds the jobs
+//! of a program that was killed.
 
 use std::io;
 use std::time::Duration;
@@ -30,8 +31,9 @@ pub(crate) fn listen(grace: Duration) -> Stop {
     })
 }
 
-/// Does the same as [`listen`], for a command that may be idle. Only the message after the first signal differs:
-/// the function prints `stopping`, and the command itself then reports the jobs for which it waits.
+/// Starts to listen for SIGINT, SIGTERM and SIGHUP as [`listen`] does, for a command that may be idle. Only the
+/// message after the first signal differs: the function prints `stopping`, and the command itself then reports the
+/// jobs for which it waits.
 pub(crate) fn listen_idle(grace: Duration) -> Stop {
     listen_and(grace, |stop| {
         // Print before cancelling, so that the command's own report follows.
@@ -40,8 +42,8 @@ pub(crate) fn listen_idle(grace: Duration) -> Stop {
     })
 }
 
-/// Starts to listen for the signals of [`listen`], for a command that runs no jobs. The command ends at the
-/// first signal.
+/// Starts to listen for SIGINT, SIGTERM and SIGHUP, for a command that runs no jobs. The command ends at the first
+/// signal.
 pub(crate) fn listen_quietly() -> Stop {
     listen_and(Duration::ZERO, |stop| stop.soon.cancel())
 }

@@ -134,7 +134,7 @@ pub enum Error {
     Refused {
         /// The reason of the refusal.
         why: String,
-        /// Whether the refusal was caused by invalid input, and not by a failure.
+        /// Whether invalid input caused the refusal. If false, a failure caused the refusal.
         is_input: bool,
     },
     /// The program that executed the process for this command exited before the process finished.

@@ -202,8 +202,8 @@ impl AssemblyInput {
         self
     }
 
-    /// Protects all parts from removal and replacement, also by later intents. The protection ends when an
-    /// input without this setting brings the assembly up.
+    /// Sets whether all parts are protected from removal and replacement, also by later intents. The next `up`
+    /// without this setting ends the protection.
     pub fn protect(mut self, protect: bool) -> Self {
         self.protect = protect;
         self

@@ -102,8 +102,8 @@ async fn show(args: AppShowArgs) -> Result<ExitCode, Error> {
     Ok(exit::DONE)
 }
 
-/// Returns the notes that are shown after a pin. The notes tell whether the pin is secret, and whether it is not
-/// exposed. If the application exposes the pin under another id, a note contains this id.
+/// Returns the notes that are shown after a pin: `secret` for a secret pin, and `not exposed` for a pin that the
+/// manifest does not expose. If the manifest exposes the pin under another id, a note contains this id.
 fn notes(pin: &PinView) -> String {
     let mut notes = Vec::new();
     if pin.sensitive {

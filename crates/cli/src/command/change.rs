@@ -216,8 +216,8 @@ async fn retry(args: RetryArgs) -> ExitCode {
     Change::new(name, command, how, Consent::Any).run(request).await
 }
 
-/// Warns that the values of `outputs` may stay unknown, because `--published` does not give these values. `outputs`
-/// lists outputs of the part `part`.
+/// Warns that some outputs of the part `part` may stay unknown, because `--published` does not give their values.
+/// The parameter `outputs` contains the names of these outputs.
 fn tell_unknown(part: &str, outputs: &[PropertyName]) {
     let names: Vec<&str> = outputs.iter().map(PropertyName::as_str).collect();
     tell!(

@@ -151,8 +151,8 @@ fn print_changes(plan: &PlanView) {
     print_counts(plan.counts);
 }
 
-/// Maximum number of changed files that are listed for a package. If more files have changed, only the number
-/// of the remaining files is shown.
+/// Maximum number of changed files that are listed for a package. If more files have changed, the list ends with
+/// the number of the remaining files.
 const FILES: usize = 20;
 
 /// Prints the changed files of packages, and the parts that keep an outdated package.

@@ -512,7 +512,7 @@ fn print_events(
     reported
 }
 
-/// Prints the error because of which no process was started, and returns the exit code.
+/// Prints the error that prevented the start of a process, and returns the exit code.
 async fn give_up(windlass: &Windlass, error: &windlass::Error) -> ExitCode {
     close(windlass, fail(error)).await
 }

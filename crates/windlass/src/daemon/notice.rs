@@ -44,7 +44,7 @@ pub enum Notice {
         /// The reason for the demand.
         because: String,
     },
-    /// A health check found a part that differs from its record, and no policy heals it.
+    /// A health check found a part that differs from its record, and no policy heals the part.
     Unwell {
         /// The name of the assembly.
         assembly: AssemblyName,

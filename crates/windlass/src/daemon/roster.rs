@@ -28,7 +28,7 @@ pub(super) struct Watched {
     pub(super) updated: Timestamp,
     /// The instance ids of the assembly's elements.
     ids: Vec<String>,
-    /// Counts how often each part of the assembly was healed since it was last well.
+    /// For each part of the assembly, the number of heals since the part was last well.
     pub(super) heals: Heals,
     pub(super) reads: Reads,
     /// The time at which the next sample counts as missing; `None` while timeouts are suspended, and for an
@@ -113,8 +113,8 @@ impl Roster {
         }
     }
 
-    /// Resumes the timeouts that [`pause`](Self::pause) has suspended: an expected sample can count as missing
-    /// again. If the assembly has changed since `pause`, the caller must use [`adopt`](Self::adopt) instead.
+    /// Resumes the timeouts that [`pause`](Self::pause) has suspended. From now on, an expected sample can count as
+    /// missing. If the assembly has changed since `pause`, the caller must use [`adopt`](Self::adopt) instead.
     pub(super) fn resume(&mut self, name: &AssemblyName) {
         self.reschedule(name);
     }
@@ -203,7 +203,8 @@ impl Roster {
         demands
     }
 
-    /// Starts the waits for samples of an assembly again, because the daemon could not measure the samples.
+    /// Begins to wait for the samples of an assembly anew at the time `now`. Samples that were due earlier do not
+    /// count as missing, because the daemon itself could not measure them.
     pub(super) fn wait_again(&mut self, name: &AssemblyName, now: Timestamp) {
         if let Some(watched) = self.watched.get_mut(name).filter(|watched| watched.due.is_some()) {
             watched.monitor.wait_again(now);
@@ -211,7 +212,7 @@ impl Roster {
         }
     }
 
-    /// Starts the waits for the samples of all assemblies again; see [`wait_again`](Self::wait_again).
+    /// Begins to wait for the samples of all assemblies anew; see [`wait_again`](Self::wait_again).
     pub(super) fn wait_again_for_all(&mut self, now: Timestamp) {
         let waiting: Vec<AssemblyName> = self.agenda.iter().map(|(_, name)| name.clone()).collect();
         for name in &waiting {

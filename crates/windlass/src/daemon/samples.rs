@@ -24,7 +24,7 @@ pub(super) struct Looked {
 }
 
 /// Converts the results of health checks to samples of the metrics that policies read. The field
-/// [`others`](Looked::others) of the result contains the states of the parts that no policy heals.
+/// [`others`](Looked::others) of the returned value contains the states of the parts that no policy heals.
 pub(super) fn measured(seen: &[Seen], reads: &Reads) -> Looked {
     let found = seen.iter().filter_map(|seen| Some((seen, reads.get(&seen.element)?)));
     let samples = found.flat_map(|(seen, read)| samples(seen, read)).collect();

@@ -330,9 +330,9 @@ impl Search<'_> {
     }
 }
 
-/// Reads the recorded applications of a factory, with their natural ids. If windlass was killed during an adoption,
-/// the record of the application may lack the natural id. In this case, the id is read from the records of the
-/// application's instances.
+/// Reads the recorded applications of a factory, with their natural ids. If the record of an application contains
+/// no natural id, the function reads the id from the records of the application's instances. For example, the id is
+/// missing if windlass was killed during an adoption.
 async fn known(store: &dyn Store, factory: &AssemblyName) -> Result<Known, Error> {
     let mut known = Known { by_natural: BTreeMap::new(), launching: None };
     let mut after: Option<AssemblyName> = None;

@@ -32,7 +32,7 @@ use crate::wiring::{Mapping, Wiring};
 pub struct LaunchInput {
     /// The environment in which the application is launched.
     pub environment: DocumentName,
-    /// The name of the new assembly. `None` derives a name from the title.
+    /// The name of the new assembly. If `None`, windlass derives the name from the title.
     pub name: Option<AssemblyName>,
     /// The factory of the application, as the name of its assembly. `None` is sufficient if only one factory
     /// fits.
@@ -330,7 +330,8 @@ pub(super) fn location_of(snapshot: &Snapshot) -> &str {
     property.and_then(|property| property.value.as_ref()?.as_literal()).unwrap_or_default()
 }
 
-/// Returns the parameters that an application was given, with the values of its secrets.
+/// Returns the recorded parameters of an application. The result contains the values of secrets, not references to
+/// them.
 fn given(snapshot: &Snapshot) -> BTreeMap<String, Value> {
     let text = |secret: SecretRef| {
         let bytes = snapshot.secrets.get(&secret)?;

@@ -58,7 +58,8 @@ impl Runtimes {
         Ok(all)
     }
 
-    /// Like [`all`](Self::all), but returns only runtimes of the kind `name`.
+    /// Returns the runtimes of the kind `name` that may hold jobs of earlier processes. If the kind is unknown, the
+    /// result is empty.
     pub(crate) async fn of_kind(&self, name: &str) -> Result<Vec<Arc<dyn Runtime>>, String> {
         match self.kinds.iter().find(|(kind, _)| kind.name() == name) {
             Some((_, project)) => project.with_jobs().await,
@@ -67,8 +68,8 @@ impl Runtimes {
     }
 
     /// Closes the runtimes and removes their empty folders. Also removes the folders of windlass programs
-    /// that were killed. If a runtime can't be closed, the others are still closed, and the first error is
-    /// returned.
+    /// that were killed. If a runtime can't be closed, the method still closes all other runtimes, and returns the
+    /// first error.
     pub(crate) async fn close(&self) -> Result<(), RuntimeError> {
         let mut closed = Ok(());
         for (_, project) in self.kinds.iter().rev() {

@@ -284,8 +284,8 @@ impl SavedPlan {
     }
 }
 
-/// Maximum number of changed elements or processes that a message names. If there are more, the message contains
-/// only the number of the others.
+/// Maximum number of changed elements or processes that a message names. If there are more, the message names the
+/// first ones and the number of the remaining ones.
 const NAMED: usize = 3;
 
 fn packages_of(packages: &[Arc<Package>]) -> BTreeMap<DescriptorName, PackageDigest> {

@@ -127,7 +127,8 @@ impl Application {
         self.touch();
     }
 
-    /// Records that the application's records have changed: increments `revision`, and sets `unchanged_by` to `None`.
+    /// Increments `revision` and sets `unchanged_by` to `None`, because the records of the application have
+    /// changed.
     pub(super) fn touch(&mut self) {
         self.revision += 1;
         self.unchanged_by = None;

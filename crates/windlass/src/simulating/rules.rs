@@ -214,7 +214,8 @@ impl Rules {
         (0..self.0.len()).filter(|at| is_active(&self.0[*at])).collect()
     }
 
-    /// Returns the first of the `active` answers that applies to an instance.
+    /// Returns the position of the first answer that applies to the instance `subject`. `active` contains the
+    /// positions of the answers to search.
     pub(super) fn first(&self, active: &[usize], subject: Subject<'_>) -> Option<usize> {
         active.iter().copied().find(|at| self.0[*at].fits(subject))
     }

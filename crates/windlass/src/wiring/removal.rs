@@ -61,9 +61,9 @@ impl Removal {
         Ok(removal)
     }
 
-    /// Refuses the removal if other assemblies refer to the assembly and a resource of the assembly exists. For
-    /// example, no resource exists if scripts have reported all resources as destroyed. If `is_forced` is true, the
-    /// function refuses no removal.
+    /// Refuses the removal if two conditions hold: other assemblies refer to the assembly, and a resource of the
+    /// assembly still exists. If scripts have reported all resources as destroyed, no resource exists any more. If
+    /// `is_forced` is true, the function refuses no removal.
     ///
     /// `what` is the consequence of the removal in the error message, for example `it would leave this store`.
     ///

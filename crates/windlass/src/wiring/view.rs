@@ -56,7 +56,9 @@ impl ServiceReferenceView {
     }
 }
 
-/// Returns the reason why a component is not resolved, and how to resolve it.
+/// Returns the reason why a reference to a service is not resolved, and how to resolve it. The reference is the
+/// component `component`, of the type `reference.Service`, in the manifest of the application `of`. Returns `None`
+/// if the reference is resolved.
 pub(super) fn why(
     of: &AssemblyName,
     environment: &DocumentName,

@@ -8,7 +8,7 @@ use windlass::source::Code;
 pub(super) struct Stop {
     pub(super) code: Code,
     pub(super) message: String,
-    /// Whether the reason is wrong input, and not a failure of the template.
+    /// Whether wrong input is the reason. If false, a failure is the reason.
     pub(super) is_input: bool,
 }
 

@@ -37,7 +37,7 @@ pub(super) async fn run(windlass: &Windlass, args: &StatusArgs) -> ExitCode {
 /// first status, tells the user once, and tries again until the store answers.
 ///
 /// # Errors
-/// The first status can't be read.
+/// Fails if the first status can't be read.
 async fn watch(windlass: &Windlass, args: &StatusArgs) -> Result<Infallible, windlass::Error> {
     let is_drawn = args.print.format == Format::Human && stdout().is_terminal();
     let mut changes = Changes::new(windlass);

@@ -316,8 +316,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Applies a report to the application whose call is open, and adds the changes to the timeline. If the report is
-    /// the first one of a transition, first resets the flags `failed` and `converging` of the status.
+    /// Applies a report to the application whose call is open, and adds the changes to the timeline. Before the
+    /// first report of a transition, the method resets the flags `failed` and `converging` of the status.
     ///
     /// # Errors
     /// Returns a failure if the report is not valid, or if its natural id belongs to another application.
