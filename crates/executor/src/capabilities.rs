@@ -1,4 +1,4 @@
-//! The set of a runtime's optional capabilities, and the check of a job against it.
+//! The set of a runtime's optional capabilities, and the check that this set contains all that a job needs.
 
 use std::collections::BTreeSet;
 

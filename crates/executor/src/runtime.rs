@@ -16,8 +16,8 @@ use crate::{Capabilities, Events, Job, JobId, Outcome, Owner, RuntimeError};
 /// suite (module and feature `testing`) checks this contract for every implementation.
 #[async_trait]
 pub trait Runtime: Send + Sync {
-    /// Returns the kind of the runtime, such as `process` or `docker`. A location in `windlass.yaml` chooses
-    /// its runtime by this word.
+    /// Returns the kind of the runtime, such as `process` or `docker`. In `windlass.yaml`, a location (a place
+    /// where scripts run) chooses its runtime by this word.
     fn kind(&self) -> &str;
 
     /// Returns the optional capabilities of this runtime.
@@ -62,8 +62,8 @@ pub trait Runtime: Send + Sync {
     /// [`RuntimeError::UnknownJob`] when there is no such job.
     async fn cancel(&self, id: &JobId, grace: Duration) -> Result<(), RuntimeError>;
 
-    /// Removes an ended job with all its files. Callers first store the outcome. Afterwards,
-    /// [`find`](Runtime::find) returns [`Never`](Found::Never). Removing an unknown job is no error.
+    /// Removes an ended job and all its files. Callers store the outcome before they call this method. After the
+    /// removal, [`find`](Runtime::find) returns [`Never`](Found::Never). Removing an unknown job is no error.
     ///
     /// # Errors
     /// [`RuntimeError::StillRunning`] when the job has not ended.

@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 
 use zeroize::Zeroize;
 
-/// The patterns as a trie, with a link from each state to its longest proper suffix that is also a state.
+/// The patterns as a trie. Each state stands for the first bytes of a pattern. It has a link to the longest proper
+/// suffix of these bytes that is also a state.
 #[derive(Debug, Default)]
 pub(crate) struct Automaton {
     states: Vec<State>,
@@ -62,8 +63,8 @@ impl Automaton {
         new
     }
 
-    /// Links each state to its longest suffix, in breadth-first order, so that shorter suffixes are linked
-    /// first.
+    /// Links each state to its longest proper suffix that is also a state. The order is breadth-first, so states
+    /// for fewer bytes are linked first.
     fn link(&mut self) {
         let mut queue = VecDeque::from([START]);
         while let Some(at) = queue.pop_front() {

@@ -104,7 +104,7 @@ impl SealingKey {
         Sensitive::new(hex::encode(*self.0) + "\n")
     }
 
-    /// Encrypts a value so that it can be opened only under the same id.
+    /// Encrypts a value for an id. The value can be opened only under this id.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "a nonce is used up: taken by value, it can't be used twice"

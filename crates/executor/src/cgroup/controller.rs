@@ -1,4 +1,4 @@
-//! The controllers of control groups, each of which limits one resource.
+//! The controllers of control groups. Each controller limits one resource.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Finds the folders where groups can be created on this host.
+//! Finds the folders where control groups can be created on this host.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -160,7 +160,7 @@ impl Place {
     }
 }
 
-/// The mounted hierarchies, with the folder of this process's own group in each.
+/// The mounted hierarchies of control groups, and for each hierarchy the folder of this process's own group.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Hierarchies {
     unified: Option<Unified>,
@@ -203,7 +203,7 @@ impl Hierarchies {
 }
 
 struct Mount<'a> {
-    /// The group at which the mounted part of the hierarchy begins.
+    /// Path of the control group at which the mounted part of the hierarchy begins.
     root: &'a str,
     point: &'a str,
 }

@@ -83,8 +83,8 @@ pub struct Description {
     pub processors: usize,
     /// Processor architecture of the host of the container engine, as images name it, such as `amd64`.
     pub architecture: String,
-    /// Whether the tests of this project cover this kind of connection. They do not cover Podman over ssh or TLS.
-    /// The client can't find out over such a connection whether Podman is rootless.
+    /// Whether the tests of this project cover this kind of connection. The value is `false` if the client can't
+    /// find out whether the engine is rootless, for example for Podman over ssh or TLS.
     pub tested: bool,
 }
 
@@ -332,9 +332,9 @@ fn security(info: &SystemInfo) -> impl Iterator<Item = &str> {
     info.security_options.iter().flatten().map(String::as_str)
 }
 
-/// Returns the capabilities that a container engine enforces. With control groups of version 1, a rootless
-/// engine silently ignores limits. If the engine doesn't report whether it is rootless, it is treated as
-/// rootless.
+/// Returns the capabilities of a container engine, including those for the limits that it enforces. `rootless` is
+/// also true if the engine doesn't report whether it is rootless. With control groups of version 1, a rootless
+/// engine silently ignores the limits of memory, processes and processor time.
 fn capabilities(info: &SystemInfo, rootless: bool, cgroup: &str) -> BTreeSet<Capability> {
     let enforces = !rootless || cgroup != "1";
     let mut all: BTreeSet<_> = [

@@ -280,8 +280,8 @@ pub(crate) async fn was_out_of_memory(
     Ok(out)
 }
 
-/// Asks a job to end within this time. The request has no effect if the job has ended or its container is
-/// gone.
+/// Asks a job to end within the time `grace`. The request has no effect if the job has ended, or if its container
+/// is gone.
 pub(crate) async fn ask_to_end(engine: &Engine, id: &JobId, grace: Duration) -> Result<(), EngineError> {
     signal(engine, id, &signal_for(grace).to_string()).await
 }

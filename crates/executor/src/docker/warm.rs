@@ -85,8 +85,8 @@ struct Client {
 }
 
 impl WarmContainers {
-    /// Joins the pool of all clients that use the same folder. Creates the folder if it does not exist. Sends
-    /// no request to the container engine.
+    /// Creates a new client of a pool. All clients that use the same `folder` belong to the same pool. Creates the
+    /// folder if it does not exist. Sends no request to the container engine.
     ///
     /// # Errors
     /// [`RuntimeError::Storage`] when the folder can't be created or written.
@@ -162,7 +162,7 @@ impl WarmContainers {
         host
     }
 
-    /// Copies the [runner](crate::runner) into the container, attaches to the container, and starts it.
+    /// Copies the [runner](crate::runner) into a container, attaches to the container, and starts the container.
     async fn wake(&self, id: &str, program: &[u8]) -> Result<(Output, Input), EngineError> {
         let docker = self.engine.client();
         let options =

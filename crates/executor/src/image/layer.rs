@@ -65,15 +65,16 @@ pub(crate) trait Target {
     /// Lists the names in a folder; the list is empty if the path is not a folder.
     fn children(&mut self, parts: &[&str]) -> io::Result<Vec<String>>;
 
-    /// [`apply_all`] calls this method after the last entry of each layer. [`Root`] then empties its cache.
+    /// Ends a layer. [`apply_all`] calls this method after the last entry of each layer. The implementation for
+    /// [`Root`] empties the cache of the root.
     fn end_layer(&mut self) {}
 }
 
 /// The state of applying one layer.
 struct Layer<'a, T> {
     target: &'a mut T,
-    /// Paths that this layer has created. A whiteout in the same layer does not delete them, even if the
-    /// whiteout comes later.
+    /// Paths that this layer has created. A whiteout (an entry that deletes files of lower layers) does not delete
+    /// these paths if it is in the same layer. The order of the entries does not matter.
     own: HashSet<String>,
 }
 

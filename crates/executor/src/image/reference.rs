@@ -30,11 +30,11 @@ pub struct ImageName {
 pub enum Reference {
     /// A name in the store.
     Name(ImageName),
-    /// Digest of the image's config (which is the id of the image), or of the image's manifest. Its text is
-    /// `sha256:…` or `name@sha256:…`.
+    /// Digest of the image's config (which is the id of the image), or of the image's manifest. As text, the
+    /// reference is `sha256:…` or `name@sha256:…`.
     Digest(Digest),
-    /// A file or folder that contains exactly one image. Its text is a path that starts with `/`, `./` or
-    /// `../`.
+    /// A file or folder that contains exactly one image. As text, the reference is a path that starts with `/`,
+    /// `./` or `../`.
     Path(PathBuf),
 }
 

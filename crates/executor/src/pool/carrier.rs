@@ -1,4 +1,4 @@
-//! The interface between a pool and the container engine that runs its containers.
+//! The interface between a pool of warm containers and the container engine that runs these containers.
 
 use async_trait::async_trait;
 use tokio::io::{AsyncRead, AsyncWrite};

@@ -26,8 +26,8 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /// Time after which a [runner](crate::runner) that receives no message ends its jobs and exits.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// Maximum time between two messages to a [runner](crate::runner). It is shorter than `LEASE`, so the runner
-/// stays alive.
+/// Maximum time between two messages to a [runner](crate::runner). A runner exits if it receives no message for the
+/// time `LEASE`, which is longer.
 pub(crate) const BEAT: Duration = Duration::from_secs(15);
 
 /// Maximum time for a [runner](crate::runner) to answer or to read a message.

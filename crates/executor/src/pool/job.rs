@@ -1,4 +1,4 @@
-//! A job in the pool, as other tasks see it: they wait for the job, follow it or cancel it.
+//! A job of a pool of warm containers, as other tasks see it. These tasks wait for the job, follow it or cancel it.
 
 use std::{
     path::Path,

@@ -1,5 +1,4 @@
-//! The warm containers of a pool: containers in use, idle containers, and the queue of jobs that wait for a
-//! container.
+//! The warm containers of a pool, which are in use or idle, and the queue of the jobs that wait for a container.
 
 use std::{
     collections::VecDeque,

@@ -1,4 +1,4 @@
-//! The stored part of one stream of a job in the pool.
+//! The stored part of stdout or stderr of a job that runs in a warm container.
 
 use std::{
     fs::{self, File},

@@ -36,7 +36,8 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// Creates the folders, and removes what dead processes have left: incomplete jobs and control groups.
+    /// Creates the jobs folder, and a staging folder in it. Removes the staging folders and the control groups of
+    /// dead processes.
     pub(crate) fn open(options: &ProcessOptions) -> Result<Self, RuntimeError> {
         let path = absolute(&options.state_dir)?;
         let volumes = absolute(&options.volumes_dir)?;

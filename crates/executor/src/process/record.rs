@@ -115,9 +115,9 @@ impl Ending {
     /// Writes this ending as the second line of `job.json`, in one call. The line begins at the offset `end_at`. If
     /// `durable` is true, the line also survives a power cut. The caller may repeat the call after an error.
     ///
-    /// Written data is in the kernel, so it survives the death of this process. Only a power cut loses data
-    /// that was not flushed to the disk. A flush takes much time, so only jobs that must not run twice
-    /// ([`OnOwnerDeath::Finish`]) get one.
+    /// Written data is in the kernel, so it survives the death of this process. Only a power cut loses data that
+    /// was not flushed to the disk. A flush takes much time. So callers set `durable` only for jobs that must not
+    /// run twice ([`OnOwnerDeath::Finish`]).
     pub(crate) fn write(&self, folder: &JobFolder, end_at: u64, durable: bool) -> io::Result<()> {
         let file = File::options().write(true).open(folder.record())?;
         file.write_all_at(&line(self)?, end_at)?;

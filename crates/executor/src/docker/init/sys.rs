@@ -84,7 +84,8 @@ pub(crate) fn set_umask() {
     unsafe { umask(0o022) };
 }
 
-/// Sends a signal to a process, or with -1 to all other processes. A process that has ended is no error.
+/// Sends a signal to a process. If `pid` is -1, sends the signal to all other processes. It is no error if a
+/// process has ended.
 pub(crate) fn send(pid: i32, signal: i32) {
     // SAFETY: a plain system call.
     unsafe { kill(pid, signal) };

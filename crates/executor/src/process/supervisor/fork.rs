@@ -1,9 +1,9 @@
 //! Starts a child that shares its parent's memory until it executes its program, like `vfork`.
 //!
-//! `fork` copies the supervisor's page tables for a child that discards them at once; that takes a fifth of
-//! the time of a short job. `posix_spawn` avoids the copy, but can't set a death signal, enter namespaces or
-//! load a filter. So this module implements the equivalent: `clone` with `CLONE_VM | CLONE_VFORK` on a
-//! separate stack, with all signals blocked. The child may only do what a signal handler may do.
+//! `fork` would copy the supervisor's page tables, and the child would discard the copy at once. The copy takes a
+//! fifth of the time of a short job. `posix_spawn` avoids the copy, but can't set a death signal, enter namespaces
+//! or load a filter. So this module calls `clone` with `CLONE_VM | CLONE_VFORK`, on a separate stack and with all
+//! signals blocked. The child may only do what a signal handler may do.
 
 use std::{
     io,

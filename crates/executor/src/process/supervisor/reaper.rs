@@ -9,14 +9,15 @@ use tokio::{
     sync::oneshot,
 };
 
-/// The senders of the exit status of children, by process id. The task that waits for a child has the receiver. A child
-/// keeps its id until it is reaped, and only this type reaps. So an id always names one child.
+/// Reaps children. If a task waits for a child, sends the exit status of the child to this task. The map contains
+/// the senders by the process ids of the children. A child keeps its id until it is reaped, and only this type
+/// reaps. So an id always names one child.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reaper(Rc<RefCell<HashMap<i32, oneshot::Sender<WaitStatus>>>>);
 
 impl Reaper {
-    /// Registers for the status of a child. The caller must not await between the start of the child and this
-    /// call.
+    /// Returns a receiver that gets the exit status of a child when the child has ended. The caller must not await
+    /// between the start of the child and this call.
     pub(crate) fn status_of(&self, pid: i32) -> oneshot::Receiver<WaitStatus> {
         let (sender, receiver) = oneshot::channel();
         self.0.borrow_mut().insert(pid, sender);

@@ -160,8 +160,9 @@ impl Job {
         Pumping { ended, pumped }
     }
 
-    /// Writes the outcome, and returns the ending to report to the owner (the process that submitted the
-    /// job). On a full disk, the function retries, because the outcome must not be lost.
+    /// Writes the outcome of the job. On a full disk, the function retries, because the outcome must not be lost.
+    /// Returns the ending that the caller reports to the owner (the process that submitted the job). If the job has
+    /// removed its own folder, this ending is [`End::Lost`]. Otherwise it is `ending`.
     async fn write(&self, ending: Ending) -> Ending {
         let durable = self.record.on_owner_death == OnOwnerDeath::Finish;
         for _ in 0..WRITE_TRIES {
