@@ -1,8 +1,9 @@
-//! The host runs machines. A machine decides and never waits; the host waits and never decides.
+//! The host, which runs state machines.
 //!
-//! A [`Machine`] takes the time and an input, and returns outputs: commands, timers, and its end. The [`Host`] keeps
-//! the timers, observes the [`Stop`], and gives each command to a [`Dispatcher`], which turns it into work. So a test
-//! can try any order of inputs, on virtual time.
+//! A [`Machine`] takes the time and an input, and returns outputs: commands, timers, and its end. It never waits,
+//! and reads no clock. So a test can try any order of inputs, on virtual time. The [`Host`] keeps the timers,
+//! observes the [`Stop`], and gives each command to a [`Dispatcher`]. The dispatcher turns the command into work,
+//! which the host awaits.
 //!
 //! ```
 //! # use std::sync::Arc;

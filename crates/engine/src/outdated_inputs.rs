@@ -143,8 +143,8 @@ pub(crate) fn record_inputs(
 }
 
 /// Returns all elements and pairs with outdated inputs. An input of an element is a property whose value comes from
-/// an output of another element. If the desired version gives no value to the property of a recorded outdated
-/// input, the function ignores this input.
+/// an output of another element. The function ignores a recorded outdated input if its property has no value in the
+/// desired version.
 pub(crate) fn outdated_inputs(world: &World) -> OutdatedInputs {
     let reads = |name: &ElementName, property: &PropertyName| {
         let property = world.topology().get(name).and_then(|element| element.properties.get(property));

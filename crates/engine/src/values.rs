@@ -161,11 +161,12 @@ pub(crate) fn argument(
     resolver.template(&template.bind_ends(&|end, property| bind_end(topology, pair, end, property)))
 }
 
-/// Binds a reference to one pair. The reference names a property of the *source* or the *target*. The result names
-/// the same property of the element at that end of the pair.
+/// Returns a property that a value of a relationship reads from one node of the pair. For example, the value
+/// contains `${source.address}`. Then `end` is the source, and `property` is `address`. The result names the
+/// property `address` of the pair's source.
 ///
-/// The words `name`, `id` and `index` mean the fields of the instance, unless the element declares a property with
-/// the same name.
+/// The words `name`, `id` and `index` mean the fields of the instance, unless the node declares a property with the
+/// same name.
 fn bind_end(topology: &Topology, pair: &PairKey, end: End, property: &PropertyName) -> Part {
     let element = match end {
         End::Source => &pair.source,

@@ -82,7 +82,7 @@ impl<W, R> PlanBuilder<W, R> {
     /// Returns a number for each step: the least of its own number and the numbers of its dependents. The
     /// dependents of a step are all steps that wait for the step, directly or through other steps.
     ///
-    /// `numbers` contains the own number of each step, for example the number of its phase. In `numbers` and in the
+    /// `numbers` contains one number for each step, for example the number of its phase. In `numbers` and in the
     /// result, the steps are in the order in which they were added. Returns `None` if the waits form a cycle.
     pub fn least_of_dependents(&self, mut numbers: Vec<u8>) -> Option<Vec<u8>> {
         let order = order::of(&self.steps)?;

@@ -58,8 +58,8 @@ pub(super) struct Found {
 ///
 /// A broken element usually becomes Broken, and the plan restarts it. An element that declares neither Start nor Stop
 /// can't be restarted, so the plan replaces it. Such an element stays Active in its record: the plan then requires the
-/// user's consent, as for a healthy element. If the descriptor protects the element from replacement, the element
-/// becomes Broken.
+/// user's consent, as for a healthy element. But if the descriptor protects such an element from replacement, the
+/// element becomes Broken.
 pub(super) fn note(world: &mut World, seen: &[Seen], now: Timestamp) -> Found {
     let mut found = Found::default();
     let mut gone: BTreeSet<ElementName> = world
@@ -162,7 +162,7 @@ fn pairs_with(world: &World, gone: &BTreeSet<ElementName>) -> Vec<PairKey> {
 
 /// Updates the record of a pair after the elements in `gone` were found missing. The record lists the operations that
 /// will remove the pair, or undo its incomplete creation. No operation can run on a missing element, so the function
-/// deletes these operations from the list.
+/// deletes the operations of missing elements from the list.
 ///
 /// If the list is then empty, the pair is recorded as not existing.
 fn spare(world: &mut World, key: PairKey, gone: &BTreeSet<ElementName>, batch: &mut Batch) {

@@ -77,8 +77,9 @@ pub(super) struct HealthChecks<'e> {
 }
 
 impl HealthChecks<'_> {
-    /// Checks the health of the elements of an assembly in `scope`. `within` is the maximum time for all checks together.
-    /// If a check is not complete after this time, the check counts as a check that could not run.
+    /// Checks the health of those elements of an assembly that `scope` selects. `within` is the maximum time for
+    /// all checks together. If a check is not complete after this time, the check counts as a check that could not
+    /// run.
     ///
     /// `held` is the name of the assembly if the caller holds the lease of this assembly during the checks. If
     /// the program is killed, jobs of the checks may be left. If `held` was given, the next holder of the lease

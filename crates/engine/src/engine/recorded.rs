@@ -56,7 +56,7 @@ impl RecordedSecrets {
     }
 }
 
-/// Returns a stored secret. If the secret is JSON, also returns the texts in it, because secret parts of
+/// Returns a stored secret. If the secret is JSON, also returns the texts in it, because secret parts of a driver's
 /// private state are stored as JSON.
 fn spelled(stored: String) -> Vec<String> {
     let inside = serde_json::from_str::<Value>(&stored).map(|value| texts(&value)).unwrap_or_default();

@@ -22,8 +22,8 @@ pub(super) struct CallRun {
     pub(super) late_results: Option<Duration>,
     /// Whether an earlier process began the call.
     pub(super) taken_up: bool,
-    /// The reason why the outcome of the call is unknown, while the machine observes the instance to determine the
-    /// outcome. Otherwise `None`.
+    /// The reason why the outcome of the call is unknown. The field is set only while the machine observes the
+    /// instance to determine the outcome.
     pub(super) lost: Option<String>,
     /// Whether the call waits for its next attempt.
     pub(super) repeats: bool,

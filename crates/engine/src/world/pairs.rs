@@ -15,7 +15,7 @@ use super::secrets::Secrets;
 #[derive(Default)]
 pub(crate) struct Pairs {
     records: BTreeMap<PairKey, PairRecord>,
-    /// The number of pairs of each element, as source or target. A pair counts if it is created, or if its creation
+    /// The number of pairs of each element, as source or target. A pair counts if it exists, or if its creation
     /// has begun.
     tied: HashMap<ElementName, usize>,
     /// The pairs whose source or target no longer exists. In memory, these pairs are recorded as not created.
@@ -55,7 +55,7 @@ impl Pairs {
         self.records.values()
     }
 
-    /// Returns the pairs that are created, and the pairs whose creation has begun and is not complete.
+    /// Returns the pairs that exist, and the pairs whose creation has begun and is not complete.
     pub(crate) fn there(&self) -> impl Iterator<Item = &PairRecord> {
         self.iter().filter(|pair| pair.is_there())
     }

@@ -88,7 +88,8 @@ pub(crate) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Creates a part from the installed and the desired element with their positions.
+    /// Creates a part from its element in the installed version and its element in the desired version. Each
+    /// element comes with its position in the topology of that version.
     pub(crate) fn new(
         before: Option<(u32, &'a Element)>,
         after: Option<(u32, &'a Element)>,

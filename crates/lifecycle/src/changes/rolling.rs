@@ -209,7 +209,7 @@ impl Rolling {
         self.suspended.insert(key(relationship));
     }
 
-    /// Adds a relationship to [`twice`](Self::twice), because two different batches re-create the same pair.
+    /// Adds a relationship to [`twice`](Self::twice), because the plan re-creates one of its pairs in two batches.
     pub(crate) fn create_twice(&mut self, relationship: &Relationship) {
         self.twice.insert(key(relationship));
     }
@@ -300,8 +300,8 @@ struct Nodes {
     ///
     /// Additional nodes don't count. A limit in percent refers to this number.
     count: usize,
-    /// The re-created parts whose new outputs are read by re-installed parts of the nodes in `works`. The set omits
-    /// a re-created part if it is inside the same node as the part that reads its output.
+    /// The re-created parts that publish new outputs for re-installed parts of the nodes in `works`. If such a part
+    /// is inside the same node as the part that reads its output, the set omits it.
     ///
     /// A re-installed part must go down together with the parts whose new outputs it reads. So if this set is not
     /// empty, the nodes in `works` cannot change in batches.

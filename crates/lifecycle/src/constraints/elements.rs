@@ -357,7 +357,8 @@ impl<'a> Constraints<'a> {
         Hold { until: gate, priority: Priority::Required, why }
     }
 
-    /// Returns the steps in which the parts of `leaves` reach (`up`) or leave (not `up`) a [rank](crate::rank).
+    /// Returns the steps in which the parts `leaves` reach a [rank](crate::rank). If `up` is not set, returns the
+    /// steps in which the parts leave this rank.
     ///
     /// Each entry also contains the kind of the step's waits: [`WaitKind::After`] for an unhealthy part that goes down,
     /// and [`WaitKind::Needs`] otherwise.

@@ -27,8 +27,8 @@ pub(crate) enum Priority {
     Required,
     /// The wait is dropped if it would close a cycle of waits.
     Strong,
-    /// The wait is dropped if it would close a cycle of waits. If the cycle also contains a strong wait, the weak
-    /// wait is dropped.
+    /// The wait is dropped if it would close a cycle of waits. If a cycle contains strong and weak waits, the
+    /// planner drops a weak wait, not a strong one.
     Weak,
 }
 

@@ -24,10 +24,10 @@ use super::as_of;
 /// relationship also gets the sources and targets that it has in later versions, so that the plan can remove every
 /// created pair.
 ///
-/// The plan removes a created pair by the operations of its relationship. So the relationship in the result must
-/// meet two conditions: it calls operations, and its sources and targets include both nodes of the pair. If it does
-/// not meet both conditions, the function searches `versions` for the newest version of the relationship that meets
-/// them:
+/// The plan removes a created pair by the operations of its relationship. So the result must contain the
+/// relationship, and the relationship must meet two conditions: it calls operations, and its sources and targets
+/// include both nodes of the pair. If the relationship is missing or does not meet both conditions, the function
+/// searches `versions` for the newest version of the relationship that meets them:
 ///
 /// - If the result lacks the relationship, the function adds the found version of the relationship.
 /// - If the result contains the relationship, the relationship gets the sources and targets of the found version, too.

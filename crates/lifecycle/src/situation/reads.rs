@@ -73,7 +73,7 @@ impl<'a> Reads<'a> {
     /// read:
     ///
     /// - its own properties,
-    /// - each property of a source or target, if a property of the relationship reads it,
+    /// - the properties of sources and targets that the relationship reads,
     /// - the properties of the resources on which its operations are called.
     ///
     /// `installs` tells whether the plan installs an element. Such an element already waits for the outputs that
@@ -148,7 +148,7 @@ impl<'a> Reads<'a> {
     }
 }
 
-/// Tells whether a relationship may be created before an end is Installed.
+/// Tells whether a relationship may be created before its source or target (`end`) is Installed.
 fn is_early(relationship: &Relationship, end: End) -> bool {
     let (state, modifier) = match end {
         End::Source => (relationship.source_state, relationship.source_modifier),
@@ -157,7 +157,8 @@ fn is_early(relationship: &Relationship, end: End) -> bool {
     rank::least(state, modifier) < rank::INSTALLED
 }
 
-/// Returns the properties that a template reads from the ends of its relationship.
+/// Returns the properties of sources and targets that a value of a relationship reads. `template` is this value,
+/// for example `${source.address}`.
 fn read_of_ends(template: &Template) -> Vec<(End, &PropertyName)> {
     let mut read = Vec::new();
     template.for_each_part(&mut |part| {

@@ -299,7 +299,7 @@ impl Draft<'_> {
         self.inner.push(relationship(node, "inner", (&first, &second), component.inner));
     }
 
-    /// Adds an assembly that offers the operations of one of its parts as its own.
+    /// Adds an assembly whose operations are the operations of its part `leads_to`.
     fn assembly(&mut self, at: &str, parent: &str, leads_to: &str, component: &Component) {
         let mut assembly = element(at, ElementKind::Assembly, Some(parent));
         promote(&mut assembly, leads_to);
@@ -373,8 +373,8 @@ impl Draft<'_> {
 
 /// Adds to `element` the operations that random relationships call.
 ///
-/// A call of one of these operations executes the operation with the same name of the element `leads_to`. If
-/// `element` is a resource, `leads_to` is the resource itself.
+/// The element `leads_to` has operations with the same names. A call of an added operation executes the operation
+/// of `leads_to` with the same name. If `element` is a resource, `leads_to` is the resource itself.
 fn promote(element: &mut Element, leads_to: &str) {
     for operation in ["Join1", "Leave1", "Join2", "Leave2"] {
         let operation: windlass_model::OperationName = operation.parse().expect("valid");

@@ -89,7 +89,7 @@ impl<'a> Lanes<'a> {
     /// Finds the innermost group that contains the lanes `a` and `b`, and the parts of this group in which they lie. A
     /// part is an inner group, or the group's own lane.
     ///
-    /// Returns three lanes: the lane of the group, the lane of the part with `a`, and the lane of the part with `b`.
+    /// Returns three lanes: the lane of the group, and the lanes of the parts that contain `a` and `b`.
     /// For example, a group with the lane 1 contains two groups with the lanes 2 and 3. Then the result for `a = 2` and
     /// `b = 3` is `(1, 2, 3)`. The result for `a = 1` and `b = 3` is `(1, 1, 3)`.
     fn meet(&self, a: usize, b: usize) -> (usize, usize, usize) {

@@ -264,8 +264,9 @@ fn mean(items: &[Item], at: usize, before: bool) -> Option<i64> {
     sum.checked_div(i64::try_from(neighbours.len()).unwrap_or(i64::MAX))
 }
 
-/// Sorts the items of each column by the mean position of their neighbours. If `forward` is true, these are the
-/// neighbours in the previous columns; if it is false, those in the following columns.
+/// Sorts the items of each column by the mean position of their neighbours. If `forward` is true, the function
+/// considers the neighbours in the previous columns. Otherwise, it considers the neighbours in the following
+/// columns.
 fn sort(items: &mut [Item], order: &mut [Vec<usize>], forward: bool) {
     let count = order.len();
     for step in 0..count {
@@ -281,7 +282,8 @@ fn sort(items: &mut [Item], order: &mut [Vec<usize>], forward: bool) {
 /// Moves each item towards the mean position of the items to which edges connect it, so that the edges become flat. The
 /// order of the items in a column does not change.
 ///
-/// If `forward` is true, the items of the previous columns count; if it is false, those of the following columns.
+/// If `forward` is true, the function considers the items of the previous columns. Otherwise, it considers the
+/// items of the following columns.
 fn level(items: &mut [Item], order: &[Vec<usize>], forward: bool) {
     let count = order.len();
     for step in 0..count {

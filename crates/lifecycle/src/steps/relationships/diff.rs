@@ -75,7 +75,7 @@ pub(super) struct Skipped<'a> {
 }
 
 impl Skipped<'_> {
-    /// Returns the skipped change of the relationship; none if no pair is skipped.
+    /// Combines all skipped pairs into one change of the relationship. Returns `None` if no pair is skipped.
     pub(super) fn change(self, relation: Relation<'_>) -> Option<RelationshipChange> {
         let known = relation.new.or(relation.old)?;
         let ends = |pairs: &[(&ElementName, &ElementName)]| {

@@ -81,7 +81,8 @@ pub(crate) fn add(
     Ok(related)
 }
 
-/// Returns the relationships of both versions, each with the steps for which its creation waits.
+/// Returns the relationships of the desired and the installed version, each with the steps for which its creation
+/// waits.
 ///
 /// The relationships of the desired version come first.
 fn relations<'a>(constraints: &Constraints<'a>) -> Result<Vec<(Relation<'a>, Awaited)>, ResolveError> {

@@ -63,8 +63,8 @@ impl<'a> RelationshipPlanner<'_, 'a> {
         nodes.map(node).collect()
     }
 
-    /// Returns the source nodes or the target nodes (`end`) of the installed relationship. Each node tells whether
-    /// its pairs stay.
+    /// Returns the nodes of the installed relationship on one side: `end` selects its sources or its targets. Each
+    /// node tells whether its pairs stay.
     pub(super) fn old_nodes(&self, relation: Relation<'a>, end: End) -> Vec<Node<'a>> {
         let Some(old) = relation.old else { return Vec::new() };
         let (ends, rank) = side(old, end);

@@ -156,7 +156,7 @@ struct Turn {
     slot: Slot,
     /// Whether an earlier batch has already re-created the pair.
     is_again: bool,
-    /// Whether the pair existed before the plan. If `is_again` is set, the value is always `false`.
+    /// Whether the pair existed before the plan, and no earlier batch has re-created it.
     existed: bool,
 }
 
