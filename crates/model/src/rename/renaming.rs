@@ -20,8 +20,8 @@ impl Renaming {
         if *name == self.from { self.to.clone() } else { name.clone() }
     }
 
-    /// Returns the name of an element after the renaming. The name changes only if the element belongs to the assembly
-    /// `from`.
+    /// Returns the name of an element after the renaming. The name changes only if the element belongs to the
+    /// assembly `from`.
     pub fn element(&self, name: &ElementName) -> ElementName {
         if name.assembly() == self.from { name.within(&self.to) } else { name.clone() }
     }

@@ -43,8 +43,8 @@ impl Found {
         }
     }
 
-    /// Looks up `name`, the next name of a path. The names before `name` have led to `self`. Returns `None` if `name`
-    /// is not found.
+    /// Looks up `name`, the next name of a path. The names before `name` have led to `self`. Returns `None` if
+    /// `name` is not found.
     pub(crate) fn step(&self, name: &str) -> Option<Found> {
         match self {
             Self::Node(node) => step(node, name, None).map(Found::Node),
@@ -131,8 +131,8 @@ impl Env {
         Some(Node::new(root.items().map_or_else(|| Value::Map(root.fields()), Value::List)))
     }
 
-    /// Returns the node at `path` from the first stub that contains a node there. The method ignores a node inside a
-    /// map with the marker `&default`, if the node itself does not have this marker.
+    /// Returns the node at `path` from the first stub that contains a node there. The method ignores a node inside
+    /// a map with the marker `&default`, if the node itself does not have this marker.
     pub(crate) fn in_stubs(&self, path: &[Arc<str>]) -> Option<Node> {
         let control = self.state().features.control;
         self.level.stubs.iter().find_map(|stub| {
