@@ -143,8 +143,8 @@ pub struct Status {
     pub active: bool,
     /// Whether the instance is still changing towards its desired state.
     pub converging: bool,
-    /// Whether the driver reports a failure of the instance. An instance can be active and failed at the same time:
-    /// it is degraded.
+    /// Whether the driver reports a failure of the instance. An instance can be active and failed at the same time.
+    /// Such an instance is degraded.
     pub failed: bool,
     /// A message about the status.
     pub message: Option<String>,

@@ -86,9 +86,9 @@ impl Pins {
         })
     }
 
-    /// Returns the values of the configuration pins, with the ids of the pins as keys. `values` are the
-    /// properties of the component, in which null means no value. Each value is converted to the type of its
-    /// pin. A value that can't be converted stays as it is.
+    /// Returns the values of the configuration pins. The ids of the pins are the keys. `values` contains the values
+    /// of the component's properties. Null means no value. Each value is converted to the type of its pin. A value
+    /// that can't be converted stays as it is.
     pub fn configuration(&self, values: &BTreeMap<PropertyName, Resolved>) -> BTreeMap<String, Resolved> {
         let value = |(id, pin): (PinId, &Pin)| {
             let (kind, name) = (pin.kind.as_configuration()?, id.to_string());

@@ -223,8 +223,8 @@ pub struct InstanceRecord {
     /// The natural id: the id of the instance outside of windlass, such as the id of a virtual machine in its cloud.
     /// None if no driver has reported an id, if the instance is gone, or if the id is in `sealed_natural`.
     pub natural: Option<String>,
-    /// The name under which the store keeps the natural id encrypted. Only a natural id that contains a secret is
-    /// encrypted. The field [`natural`](Self::natural) is then none.
+    /// The name under which the store keeps the encrypted natural id (the id of the instance outside of windlass).
+    /// A natural id is encrypted only if it contains a secret. In this case, [`natural`](Self::natural) is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed_natural: Option<SecretRef>,
     /// The document; see [`crate::instance`]. A sensitive value is replaced by the marker of a secret.

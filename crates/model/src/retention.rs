@@ -11,7 +11,8 @@ use thiserror::Error;
 /// [`older`](Retention::older). The same rule applies to versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// The number of newest processes that are kept at any age. The same number of newest versions is kept.
+    /// The number of newest processes that pruning keeps, whatever their age is. Pruning keeps the same number of
+    /// newest versions.
     pub keep: usize,
     /// The age up to which all processes and versions are kept.
     pub older: Age,

@@ -47,9 +47,9 @@ pub enum Part {
         /// The field of the element's instance.
         field: InstanceField,
     },
-    /// The value of a property of one end of a relationship: `${source.privateIp}`.
+    /// The value of a property of the source or the target of a relationship, such as `${source.privateIp}`.
     End {
-        /// The end that has the property.
+        /// Whether the source or the target has the property.
         end: End,
         /// The name of the property of the source or target element. The names `name`, `id` and `index` are
         /// special. If the element declares no property with such a name, the name stands for a field of the

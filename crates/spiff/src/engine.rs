@@ -217,9 +217,9 @@ impl Engine {
 
     /// Reproduces a mistake of the Go program spiff++ in lists that contain the entry `- <<: (( merge ))`.
     ///
-    /// The mistake occurs if the entries of the list do not all have keys, or if two entries have the same
-    /// key. The key of an entry is its field `name`, or another field that the list declares as its key
-    /// field. Expressions in the entries of the list then stay text.
+    /// The mistake is that expressions in the entries of the list stay text. It occurs if an entry has no key, or
+    /// if two entries have the same key. The key of an entry is its field `name`, or another field that the list
+    /// declares as its key field.
     pub fn with_raw_entries(mut self) -> Self {
         self.mistakes.raw_entries = true;
         self

@@ -18,8 +18,9 @@ use crate::{Session, SpiffError};
 pub struct Output {
     /// Path of the node to select.
     pub path: Option<String>,
-    /// Expression whose value is selected. It is applied to the node at `path`, or to the whole result if `path` is
-    /// `None`. This node must be a map. The expression can refer to the fields of the map by their names.
+    /// Expression whose value is selected. The expression is applied to the node at `path`, or to the whole result
+    /// if `path` is `None`. This node must be a map. The expression can refer to the fields of the map by their
+    /// names.
     pub evaluate: Option<String>,
     /// Paths of nodes to select. If the list is not empty, a map of these nodes is selected. The key of a node in the
     /// map is the last step of its path.

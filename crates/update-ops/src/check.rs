@@ -42,8 +42,8 @@ pub(crate) enum Mode {
     /// The check of an update. All requirements apply: types of values, permitted operators and keys, required
     /// fields, and the tests of [`Node::matching`]. Missing fields get their defaults.
     Authored,
-    /// The check against a [trusting](Shape::trusting) shape. Only the types of values are checked, for example
-    /// whether a value is a list. The value is an update or a document.
+    /// The check of an update or a document against a [trusting](Shape::trusting) shape. Only the types of values
+    /// are checked, for example whether a value is a list.
     Trusted,
     /// The check of a document. Types of values, required fields, and the tests of [`Node::matching`] apply.
     Document,

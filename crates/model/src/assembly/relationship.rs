@@ -117,7 +117,7 @@ impl Relationship {
 /// A source or a target of a relationship, as the descriptor names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoint {
-    /// The name of the element at this end.
+    /// The name of the element that is the source or the target.
     pub element: ElementName,
     /// The name of a connection point of the element: a capability of the source, or a requirement of the target.
     /// Example: `Http` in `web.Http`. None if the descriptor names only the element, as in `web`.
@@ -127,7 +127,7 @@ pub struct Endpoint {
 /// An operation that a relationship calls on its source or on its target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationCall {
-    /// The end on which the operation is called.
+    /// Whether the operation is called on the source or on the target.
     pub end: End,
     /// The name of the operation.
     pub operation: OperationName,

@@ -138,9 +138,9 @@ pub enum Event {
 }
 
 impl Event {
-    /// Returns the severity of the event. A log entry states its own severity. Failures are errors, and so
-    /// are changes to the state Failed or Broken. Refused requests are warnings, and so are skipped steps and
-    /// cancelled work. All other events are information.
+    /// Returns the severity of the event. A log entry states its own severity. A failure is an error. A change to
+    /// the state Failed or Broken is also an error. Refused requests, skipped steps and cancelled work are
+    /// warnings. All other events are information.
     pub fn severity(&self) -> Severity {
         match self {
             Self::Logged { severity, .. } => *severity,

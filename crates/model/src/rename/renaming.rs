@@ -20,7 +20,8 @@ impl Renaming {
         if *name == self.from { self.to.clone() } else { name.clone() }
     }
 
-    /// Returns the new name of an element. The elements of other assemblies keep their names.
+    /// Returns the name of an element after the renaming. The name changes only if the element belongs to the
+    /// assembly `from`.
     pub fn element(&self, name: &ElementName) -> ElementName {
         if name.assembly() == self.from { name.within(&self.to) } else { name.clone() }
     }
@@ -34,8 +35,8 @@ impl Renaming {
         }
     }
 
-    /// Returns the new name of a secret. The name of an assembly's secret begins with the name of the assembly and a
-    /// colon. The secrets of other assemblies keep their names.
+    /// Returns the name of a secret after the renaming. The name changes only if it begins with `from` and a colon,
+    /// because such a secret belongs to the assembly `from`.
     pub fn secret(&self, secret: &SecretRef) -> SecretRef {
         let renamed = self.secret_id(secret.id()).and_then(|id| id.parse().ok());
         renamed.unwrap_or_else(|| secret.clone())

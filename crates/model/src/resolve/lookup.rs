@@ -31,7 +31,7 @@ pub enum Output {
     /// The value that the driver has published. If the store keeps this value encrypted, [`Resolved::sensitive`] is
     /// true.
     Published(Resolved),
-    /// The driver has published no value, but may still do so.
+    /// The driver has published no value yet, but may publish one later.
     NotYet,
     /// The driver has published no value, and the resolver does not wait for one. For example, the engine does not
     /// wait for an output of an element that is Installed, Inactive or Active.

@@ -24,14 +24,14 @@ const VERSION: &str = "v1.7.0-beta-8";
 /// The result of a search for the beginning of a path, for example for the names `a.b` of the path `a.b.c`. The
 /// variant determines where [`step`](Self::step) looks up the next name of the path, here `c`.
 pub(crate) enum Found {
-    /// A node. The next name of the path is looked up in the value of this node: among the fields of a map, or among
-    /// the entries of a list.
+    /// A node to which the first names of a path lead. The next name of the path is looked up in the value of this
+    /// node: among the fields of a map, or among the entries of a list.
     Node(Node),
-    /// The lambda or template to which the name `_` refers. The next name of the path is looked up in the environment
-    /// that this lambda or template captured at its creation.
+    /// The lambda or template to which the name `_` refers. In the path `_.a`, the name `a` is looked up in the
+    /// environment that this lambda or template captured at its creation.
     Own(Node, Env),
-    /// The map to which the name `__` refers: the innermost map around the expression. The next name of the path is
-    /// looked up among the fields of this map, and then in the outer scopes.
+    /// The map to which the name `__` refers: the innermost map around the expression. In the path `__.a`, the name
+    /// `a` is looked up among the fields of this map, and then in the outer scopes.
     Scope(Arc<Scope>),
 }
 
@@ -43,7 +43,8 @@ impl Found {
         }
     }
 
-    /// Looks up `name`, the next name of the path. Returns `None` if `name` is not found.
+    /// Looks up `name`, the next name of a path. The names before `name` have led to `self`. Returns `None` if
+    /// `name` is not found.
     pub(crate) fn step(&self, name: &str) -> Option<Found> {
         match self {
             Self::Node(node) => step(node, name, None).map(Found::Node),
@@ -130,8 +131,8 @@ impl Env {
         Some(Node::new(root.items().map_or_else(|| Value::Map(root.fields()), Value::List)))
     }
 
-    /// Returns the node at `path` from the first stub that contains a node there. A node inside a node with
-    /// the marker `&default` does not count.
+    /// Returns the node at `path` from the first stub that contains a node there. The method ignores a node inside
+    /// a map with the marker `&default`, if the node itself does not have this marker.
     pub(crate) fn in_stubs(&self, path: &[Arc<str>]) -> Option<Node> {
         let control = self.state().features.control;
         self.level.stubs.iter().find_map(|stub| {

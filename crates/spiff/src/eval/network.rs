@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::value::Value;
 
-/// An address, with the length of its prefix if it is a network.
+/// An IP address, or a network. A network consists of an IP address and the length of its prefix.
 #[derive(Clone, Copy, Debug)]
 struct Address {
     ip: IpAddr,

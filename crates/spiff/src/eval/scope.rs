@@ -1,4 +1,4 @@
-//! The place of an expression, and the names to which it can refer.
+//! The place of an expression, and the names to which the expression can refer.
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -171,7 +171,7 @@ impl Level {
     }
 }
 
-/// The environment of an expression: its place, and the names to which it can refer.
+/// The environment of an expression: its place, and the names to which the expression can refer.
 #[derive(Clone, Debug)]
 pub(crate) struct Env {
     pub(crate) level: Arc<Level>,

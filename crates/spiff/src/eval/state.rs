@@ -238,8 +238,8 @@ impl State {
         weight.is_some()
     }
 
-    /// Returns the size of a value, which is `level` levels deep in another value. Returns `None` if a part
-    /// of the value is not evaluated.
+    /// Returns the size of a value. The value is `level` levels deep in another value. Returns `None` if a part of
+    /// the value is not evaluated, or if the limit of levels is exceeded.
     fn weigh(&self, value: &Value, level: u32, seen: &mut HashMap<usize, Weight>) -> Option<Weight> {
         const LARGE: usize = 16;
         let (place, length, shared) = match value {
@@ -436,8 +436,8 @@ impl State {
     }
 }
 
-/// Returns a copy of a document in which no node has a tag. Later documents of the session can read the copy, but
-/// the tags belong to the original document.
+/// Returns a copy of a document in which no node has a tag. The tags belong only to the original document. Later
+/// documents of the session read the copy.
 fn without_any_tag(node: &Node) -> Node {
     rebuilt(&without_tags(node), &|node| Some(without_tags(node)))
 }

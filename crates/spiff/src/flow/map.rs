@@ -16,8 +16,8 @@ use crate::value::{Annotations, Flags, Map, Node, Redirect, Value};
 
 /// The state of a map during a pass.
 struct Work {
-    /// The fields of the map after this pass. Until the end of the pass, `fields` contains only the fields that the
-    /// merge key inserts. If the pass does not change the map, `fields` stays empty.
+    /// During the pass, the fields that the merge key inserts. If the pass changes the map, `fields` contains all
+    /// fields of the new map at the end. If the pass does not change the map, `fields` stays empty.
     fields: Map,
     /// Fields that the map itself contains, with their values after this pass, sorted by key. Fields that the merge key
     /// inserts are not included.

@@ -5,9 +5,9 @@ use crate::value::Node;
 
 /// The interface by which the modules `list` and `map` process the nodes in a list or map.
 ///
-/// The module `node` implements this interface. It is a layer above `list` and `map`, so these modules do not
-/// name `node`. Instead, their functions get the implementation as a parameter. The type of the parameter is known
-/// at compile time.
+/// The module `node` implements this interface. The module `node` is a layer above `list` and `map`, so `list` and
+/// `map` do not use it directly. Instead, their functions get the implementation as a parameter. The type of the
+/// parameter is known at compile time.
 pub(super) trait Visit: Copy {
     /// Processes a node in one pass.
     ///

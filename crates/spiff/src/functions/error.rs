@@ -56,8 +56,8 @@ impl FunctionError {
         }
     }
 
-    /// Creates a failure with `cause` as its cause, if `cause` is `Failed`. Returns any other error
-    /// unchanged.
+    /// Creates a failure with the message `message` and the cause `cause`. If `cause` is not `Failed`, returns
+    /// `cause` unchanged.
     pub fn because(message: impl Into<String>, cause: Self) -> Self {
         match cause {
             Self::Failed { message: inner, causes } => {

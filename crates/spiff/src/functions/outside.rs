@@ -25,7 +25,8 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 /// Returns a function that converts a refused or failed access ([`Denied`]) to an error. The message of the error
-/// begins with `name`. Messages of the Go program spiff++ use this name for the function that needs the access.
+/// begins with `name`. This is the name of the template function that needs the access, as messages of the Go
+/// program spiff++ write it.
 fn denied(name: &str) -> impl Fn(Denied) -> FunctionError {
     let name = name.to_owned();
     move |error| FunctionError::failed(format!("{name}: {error}"))

@@ -22,7 +22,8 @@ pub(super) fn json_quote(text: &str) -> String {
     })
 }
 
-/// Quotes text with the escapes that Go and JSON share. `other` writes all other characters.
+/// Quotes text with the escapes that Go and JSON share. The function `other` writes each character that has no such
+/// escape.
 fn quoted(text: &str, other: impl Fn(char, &mut String) -> std::fmt::Result) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

@@ -32,7 +32,8 @@ impl Flags {
     pub const DYNAMIC: Self = Self(1 << 5);
     /// The engine has added the node from a stub.
     pub const INJECTED: Self = Self(1 << 6);
-    /// The node is a field of a map that has the marker `&default` or this flag.
+    /// The node is part of a map with the marker `&default`. The fields of such a map have this flag. If one of
+    /// these fields is a map, its fields also have this flag.
     pub const IMPLIED: Self = Self(1 << 7);
     /// The list has no key field: no field identifies the entries of the list.
     pub const NO_MERGE: Self = Self(1 << 8);

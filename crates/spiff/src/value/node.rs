@@ -170,7 +170,8 @@ pub struct Annotations {
     pub merged: bool,
     /// Whether the expression of the node begins with `prefer`.
     pub preferred: bool,
-    /// Key field of a list, which its entries declare, for example by `key:id`.
+    /// Name of the key field, if the value is a list with a declared key field. For example, the key `key:id` in an
+    /// entry declares the key field `id`.
     pub key_name: Option<Arc<str>>,
     /// Name of the tag that the marker `&tag:` declares. A leading `*` makes the tag global.
     pub tag: Option<Arc<str>>,
@@ -185,8 +186,8 @@ pub struct Annotations {
     pub failed: bool,
     /// Problem of the node, if it has one.
     pub issue: Option<Arc<Issue>>,
-    /// Template that created the value of a `&dynamic` node. The next document creates a new value from this
-    /// template.
+    /// Template that created the value of a `&dynamic` node. If a document takes the node from a stub, the engine
+    /// creates a new value from this template for the document.
     pub template: Option<Arc<dyn TemplateValue>>,
 }
 

@@ -203,8 +203,8 @@ fn content(fields: &Fields<'_>, authority: Option<&Certificate>) -> Field<Conten
     Ok(Content { subject, issuer, ca, usages, extended, hosts, authority_key })
 }
 
-/// Creates the subject of a certificate from countries, organisations and a common name. Each of the three
-/// kinds becomes a separate part of the subject.
+/// Creates the subject of a certificate from countries, organisations and a common name. All countries form one
+/// part of the subject, all organisations form another part, and the common name is a third part.
 fn subject(countries: &[String], organizations: &[String], name: &str) -> x509_cert::der::Result<Name> {
     let common_name: Vec<String> =
         Some(name.to_owned()).filter(|name| !name.is_empty()).into_iter().collect();
