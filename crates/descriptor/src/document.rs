@@ -173,7 +173,8 @@ pub struct Component {
     /// Components that must be Active before windlass calls the first transition of this component; an
     /// extension of the language.
     pub depends_on: Vec<Spanned<ComponentName>>,
-    /// Rules for a rolling change of its nodes; an extension of the language.
+    /// The key `update`: rules for a rolling change of the component's nodes. The key is an extension of the
+    /// descriptor language.
     pub update: Option<Update>,
     /// Properties that the assembly gives to the component.
     pub properties: Properties,

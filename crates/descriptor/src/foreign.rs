@@ -178,9 +178,9 @@ fn has_containers(services: &Mapping) -> bool {
     services.entries().iter().any(|entry| runs(&entry.value))
 }
 
-/// Recognises a mapping that is no descriptor by its unknown keys. A key is unknown if it is neither in [`COMMON`]
-/// nor similar to a key in [`COMMON`]. The mapping must have at least two unknown keys, and more unknown than known
-/// keys.
+/// Recognises by the unknown keys of a mapping that the mapping is no descriptor. A key is unknown if it is neither
+/// in [`COMMON`] nor similar to a key in [`COMMON`]. The mapping must have at least two unknown keys, and more
+/// unknown than known keys.
 fn by_strangeness(source: &Source, root: &Mapping) -> Option<Foreign> {
     const SHOWN: usize = 3;
     let is_common = |key: &str| COMMON.contains(&canonical(key)) || suggest(key, COMMON).is_some();

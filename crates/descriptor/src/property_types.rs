@@ -14,7 +14,7 @@ use crate::property::{Dots, Properties, PropertyDecl, read_properties};
 use crate::reader::{Reader, Spanned, get};
 use crate::template::{Value, ValueKind};
 
-/// The types of the language, in their usual spelling. The letter case has no meaning.
+/// The types of properties in the descriptor language, in their usual spelling. The letter case has no meaning.
 pub const TYPES: [&str; 10] =
     ["string", "integer", "float", "boolean", "uuid", "password", "key", "resourceKeyId", "map", "list"];
 

@@ -307,7 +307,8 @@ fn property_like(node: &Node) -> bool {
     node.as_mapping().is_some_and(|body| body.keys().any(is_of_property))
 }
 
-/// Returns a description of the place in which a key of the language belongs.
+/// Returns a text that tells where a key of the descriptor language belongs, for example into an entry of
+/// `composition`. Returns `None` for keys without such a text.
 fn home(key: &str) -> Option<&'static str> {
     Some(match canonical(key) {
         "initial-quantity" | "minimum-nodes" | "maximum-nodes" | "scaling-increment" => {

@@ -204,8 +204,8 @@ impl<'a> Scope<'a> {
 
 /// The reason why a `${…}` is invalid.
 enum Wrong<'r> {
-    /// A reason for which there is no separate variant, such as a `${source.…}` outside of a relationship. The
-    /// variant contains the complete error.
+    /// Any reason that the other variants do not cover, such as a `${source.…}` outside of a relationship. The
+    /// variant contains the complete error about the `${…}`.
     Said(Box<Diagnostic>),
     /// The `${…}` reads a field that no instance has.
     Field(&'r str),

@@ -273,8 +273,8 @@ impl Environment {
         Ok(())
     }
 
-    /// Removes the scripting service from the environment. The location itself remains in the project. `location` is
-    /// the name of the present scripting service.
+    /// Removes the scripting service from the environment. `location` is the name of the location that is the
+    /// scripting service at present. The project keeps this location.
     ///
     /// # Errors
     /// Returns [`EnvironmentError::NoScripting`] if `location` is not the scripting service.

@@ -12,9 +12,9 @@ use crate::check::Checked;
 use crate::document::{Leaf, Parameter};
 use crate::value;
 
-/// Returns the pins of the manifest's scripted component (its `scripted.Component` or
-/// `scripted.ComponentFactory`): the declared pins and the built-in signals. Each pin lists the ids under
-/// which the application exposes it. Returns `None` for a manifest without a role.
+/// Returns the pins of the manifest's scripted component (its `scripted.Component` or `scripted.ComponentFactory`):
+/// the declared pins and the built-in signals. Each pin lists the ids under which the application exposes it.
+/// Returns `None` if the manifest has no such component, or if a mandatory value of the component is missing.
 ///
 /// Built-in configuration pins, such as the paths of scripts, are part of the [`Role`](crate::Role) instead.
 pub fn pins(checked: &Checked<'_>) -> Option<Pins> {

@@ -80,7 +80,8 @@ impl Layout<'_> {
         self.source.line(line).map_or("", |span| &self.source.text()[span.start as usize..span.end as usize])
     }
 
-    /// Records the entries of a node. `column` is the new column of those entries that begin a line.
+    /// Records the lines of a node and of the nodes inside it. If an entry of the node begins a line, `column` is
+    /// the new column of this entry.
     fn node(&mut self, node: &Node, column: usize) {
         let (first, last) = (self.at(node.span().start), self.at(node.span().end).0);
         let is_flow = self.source.text()[node.span().start as usize..].starts_with(['{', '[']);

@@ -30,7 +30,7 @@ impl Node {
         Self { span, tag: None, kind }
     }
 
-    /// Returns the same node with a tag, in the form of [`tag`](Self::tag).
+    /// Returns the same node with the given tag. The tag has the form that the method [`tag`](Self::tag) returns.
     #[must_use]
     pub fn with_tag(mut self, tag: Option<Box<str>>) -> Self {
         self.tag = tag.map(Box::new);

@@ -20,7 +20,8 @@ pub struct Located<'n> {
 }
 
 impl Node {
-    /// Follows a JSON pointer (`/composition/web/quantity`, `/ports/0`) as far as it exists.
+    /// Finds the node at the end of a JSON pointer (`/composition/web/quantity`, `/ports/0`). If this node does not
+    /// exist, the result contains the last existing node on the way to it.
     ///
     /// ```
     /// use windlass_source::{LoadOptions, Source, load_one};

@@ -19,7 +19,8 @@ pub struct Holder {
     pub started: u64,
     /// The command line of the program, for display: `windlass up h_bta`.
     pub command: String,
-    /// Whether the holder executes the requests for the assemblies whose leases it holds. The daemon does so.
+    /// Whether the holder executes the requests for the assemblies whose leases it holds. The daemon executes these
+    /// requests, and other commands do not.
     #[serde(default)]
     pub serves: bool,
 }

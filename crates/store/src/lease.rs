@@ -124,7 +124,7 @@ fn next(epoch: Option<Epoch>) -> Epoch {
 }
 
 impl Standing {
-    /// Tells whether `lease` is the stored lease, and was not released.
+    /// Returns `true` if `lease` is the stored lease, and if this lease was not released.
     pub(crate) fn is_held_by(&self, lease: &Lease) -> bool {
         self.epoch == lease.epoch && self.hold.is_some()
     }

@@ -19,8 +19,8 @@ pub struct Rename {
     /// The other assemblies whose records contain the old name. These are the assemblies that refer to the renamed
     /// assembly, and the assemblies that the renamed assembly owns.
     pub others: BTreeSet<AssemblyName>,
-    /// The plans of processes, in which the caller has replaced the name. A store can't read plans, so it
-    /// leaves the plans of all other processes unchanged.
+    /// The new plans of processes. In these plans, the caller has replaced the old name of the assembly by the new
+    /// name. A store can't read plans, so it leaves the plans of all other processes unchanged.
     pub plans: BTreeMap<ProcessId, PlanText>,
 }
 

@@ -51,9 +51,9 @@ impl Seal {
         opened.map_err(|source| KeyError::Unopened { secret: secret.clone(), source }.into())
     }
 
-    /// Opens a secret of an assembly. If the store has no key, the error names a property whose value contains the
-    /// secret, such as `` `password` of `shop__db` ``. If no property contains the secret, the error names the id of
-    /// the secret.
+    /// Decrypts a secret of an assembly. If the store has no key, the error names a property whose value contains
+    /// the secret, such as `` `password` of `shop__db` ``. If no property contains the secret, the error names the
+    /// id of the secret.
     pub(crate) fn open_of(
         &self,
         assembly: &AssemblyRecord,

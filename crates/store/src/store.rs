@@ -241,7 +241,8 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::DocumentChanged`] if the stored document does not meet the condition
-    /// [`expected`](DocumentDraft::expected). [`StoreError::NoPackage`] if a package of the document is missing.
+    /// [`expected`](DocumentDraft::expected). [`StoreError::NoPackage`] if a package of the document is neither
+    /// stored nor in `packages`.
     async fn put_document(
         &self,
         draft: DocumentDraft,
@@ -258,11 +259,11 @@ pub trait Store: Send + Sync {
     /// Reads a document.
     async fn document(&self, key: &DocumentKey) -> Result<Option<DocumentRecord>, StoreError>;
 
-    /// Opens the secret part of a document. Returns `None` if the document has no secret part or does not
-    /// exist.
+    /// Reads and decrypts the secret part of a document. Returns `None` if the document has no secret part or does
+    /// not exist.
     ///
     /// # Errors
-    /// [`StoreError::Key`] if the secret part can't be opened.
+    /// [`StoreError::Key`] if the secret part can't be decrypted.
     async fn document_secrets(&self, key: &DocumentKey) -> Result<Option<Sensitive<Vec<u8>>>, StoreError>;
 
     /// Reads up to `limit` documents of a scope and kind whose names come after `after`, sorted by name.
@@ -316,10 +317,10 @@ pub trait Store: Send + Sync {
     /// Reads a pinned package with its files.
     async fn package(&self, digest: &PackageDigest) -> Result<Option<PackageRecord>, StoreError>;
 
-    /// Opens one secret.
+    /// Reads and decrypts one secret. Returns `None` if the secret does not exist.
     ///
     /// # Errors
-    /// [`StoreError::Key`] if the secret can't be opened.
+    /// [`StoreError::Key`] if the secret can't be decrypted.
     async fn secret(&self, secret: &SecretRef) -> Result<Option<Sensitive<Vec<u8>>>, StoreError>;
 
     /// Reads up to `limit` events after a sequence number, in order. [`Seq::START`] is before the first

@@ -234,7 +234,7 @@ fn policy_kind(name: &str, policy: &PolicyDecl, here: &PolicyKind, said: &mut Sa
     }
 }
 
-/// Checks that a heal policy reads an integrity metric, and a scale policy a load metric.
+/// Checks that a heal policy reads an integrity metric, and that a scale policy reads a load metric.
 fn measures(policy: &PolicyDecl, metric: Option<&MetricDecl>, span: Span, said: &mut Said<'_>) {
     let wanted = match policy.kind.as_ref().map(|kind| &kind.value) {
         Some(PolicyKind::Heal) => MetricKind::Integrity,

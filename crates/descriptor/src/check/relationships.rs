@@ -1,4 +1,4 @@
-//! Checks relationships: their ends, their properties, and the operations that they call.
+//! Checks relationships: their sources and targets, their properties, and the operations that they call.
 
 use indexmap::IndexMap;
 use windlass_model::assembly::OperationCall;

@@ -50,7 +50,7 @@ pub(super) fn check(resource: &Arc<ResourceDescriptor>, said: &mut Said<'_>) {
     said.diagnostics.extend(cycle::problems_of_resource(resource));
 }
 
-/// Reports the default of a command's argument if the default is not a text, or contains a `${…}`. Operators give
+/// Reports the default of a command's argument if the default is not a text, or contains a `${…}`. Users give
 /// arguments as texts, and windlass does not evaluate a `${…}` in an argument.
 fn default_of_argument(argument: &PropertyDecl, said: &mut Said<'_>) {
     for value in argument.values().filter(|value| value.literal().is_none()) {

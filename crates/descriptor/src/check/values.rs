@@ -64,7 +64,7 @@ impl<'a> Check<'a, '_> {
     }
 
     /// Tells whether a `${…}` reads an existing property of this descriptor or of a component. This test is fast,
-    /// and nearly every `${…}` passes it. For the others, the caller needs the slower [`Scope::find`].
+    /// and nearly every `${…}` passes it. If the result is `false`, the caller needs the slower [`Scope::find`].
     fn is_found(&self, reference: &Reference, scope: Scope<'_>) -> bool {
         let (part, property) = reference.split();
         let Some(property) = property else { return scope.own.contains_key(part) };

@@ -58,7 +58,7 @@ fn is_whole(text: &str) -> bool {
         && (text == "0" || !text.starts_with('0'))
 }
 
-/// Tells whether a text has several lines, and a block scalar can represent it unchanged.
+/// Returns `true` if a text has several lines, and if a block scalar can represent the text unchanged.
 pub(super) fn is_block(text: &str) -> bool {
     let body = text.strip_suffix('\n').unwrap_or(text);
     body.contains('\n')

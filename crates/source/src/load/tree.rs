@@ -49,7 +49,7 @@ enum PendingKey {
     Unusable,
 }
 
-/// A complete node with the cost of copying it, and its depth.
+/// A complete node, the cost of a copy of the node, and the depth of the node.
 #[derive(Clone)]
 struct Built {
     node: Node,

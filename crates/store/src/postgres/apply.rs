@@ -210,7 +210,7 @@ async fn number_events(db: &Client, batch: &Batch) -> Outcome<Seq> {
 }
 
 /// Translates the changes of a batch into statements, in the order of the changes. The events of the batch get
-/// consecutive numbers that end with `last`.
+/// consecutive numbers. The last event gets the number `last`.
 fn statements(batch: &Batch, scope: &AssemblyName, seal: &Seal, last: Seq) -> Outcome<Vec<Statement>> {
     let events = batch.changes().iter().filter(|change| matches!(change, Change::Event(_))).count();
     let scope = scope.to_string();

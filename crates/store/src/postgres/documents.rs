@@ -1,7 +1,8 @@
 //! Stores documents as rows of PostgreSQL.
 //!
-//! A transaction that changes a document must lock the single row of the table `feed` first ([`lock_feed`]).
-//! [`store`] and [`remove`] do so themselves. The callers of [`put`] and [`drop`] must have done so.
+//! A transaction that changes a document must lock the single row of the table `feed` first ([`lock_feed`]). The
+//! functions [`store`] and [`remove`] lock the row themselves. The functions [`put`] and [`drop`] expect that the
+//! caller has locked the row.
 
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{GenericClient, Row};
@@ -25,7 +26,8 @@ use crate::seal::Seal;
 /// store does not contain yet. Calls [`lock_feed`] first.
 ///
 /// Returns [`StoreError::DocumentChanged`] if the stored document does not meet the condition
-/// [`expected`](DocumentDraft::expected), and [`StoreError::NoPackage`] if a package is missing.
+/// [`expected`](DocumentDraft::expected). Returns [`StoreError::NoPackage`] if the document needs a package that is
+/// neither stored nor in `packages`.
 pub(super) async fn store(
     db: &impl GenericClient,
     seal: &Seal,

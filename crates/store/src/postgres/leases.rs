@@ -23,7 +23,8 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Reads the current time of the server, and returns a policy for a decision at this time.
+    /// Reads the current time of the server. Returns the data from which the store decides about a lease at this
+    /// time.
     pub(super) async fn policy(&self, db: &impl GenericClient) -> Outcome<LeasePolicy<'_>> {
         Ok(LeasePolicy { now: now(db).await?, terms: self.terms, processes: &*self.processes })
     }

@@ -22,7 +22,7 @@ const IDLE: Duration = Duration::from_secs(10);
 /// Maximum silence of the network before a connection counts as broken.
 const SILENCE: Duration = Duration::from_secs(15);
 
-/// The default idle time before a keepalive probe in the crate `tokio-postgres`.
+/// The default of the crate `tokio-postgres` for the idle time before a keepalive probe.
 const UNSET_IDLE: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// Sets network limits that the address does not set.

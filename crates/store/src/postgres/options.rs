@@ -26,8 +26,8 @@ impl Default for OnServer {
 }
 
 impl Options {
-    /// Sets the schema of the tables: lower-case letters, digits and `_`, starting with a letter, at most 63
-    /// characters.
+    /// Sets the name of the schema that contains the tables. The name consists of lower-case letters, digits and
+    /// `_`, starts with a letter, and has at most 63 characters.
     #[must_use]
     pub fn schema(mut self, schema: impl Into<String>) -> Self {
         self.own.schema = schema.into();

@@ -272,8 +272,8 @@ impl WriterTask {
 /// The reason why a group of writes was not applied.
 struct Failed {
     error: StoreError,
-    /// Whether the server can't be reached, or may have committed the group. If this field is false, the task retries
-    /// the writes of the group one by one.
+    /// True if the server can't be reached, or if the server may have committed the group. If this field is false,
+    /// the task retries the writes of the group one by one.
     is_lost: bool,
 }
 

@@ -76,7 +76,8 @@ pub(super) fn find(db: &Connection, key: &DocumentKey) -> Outcome<Option<Documen
     Ok(found.into_iter().next())
 }
 
-/// Opens the secret part of a document. Returns `None` if the document has no secret part or does not exist.
+/// Reads and decrypts the secret part of a document. Returns `None` if the document has no secret part or does not
+/// exist.
 pub(super) fn secrets(
     db: &Connection,
     seal: &Seal,

@@ -33,9 +33,9 @@ use crate::watch::Watch;
 /// A store that keeps its records in memory. A clone is another handle on the same records, like a second program
 /// that opens the same file.
 ///
-/// All methods complete without waiting, and so do the [`Ticket`]s of commits, unless the test sets a latency. So a
-/// simulation on tokio's paused clock runs without real waiting. The store gives all guarantees of [`Store`] except
-/// durability: the records are lost when the last handle is dropped.
+/// All methods complete without waiting. The [`Ticket`]s of commits also resolve without waiting, unless the test
+/// sets a latency. So a simulation on tokio's paused clock runs without real waiting. The store gives all
+/// guarantees of [`Store`] except durability: the records are lost when the last handle is dropped.
 #[derive(Clone)]
 pub struct MemoryStore {
     id: StoreId,

@@ -98,7 +98,8 @@ pub(super) fn conflict(site: &Site<'_>) -> Option<Cause> {
     Some(Cause { diagnostic, repair: Some(repair) })
 }
 
-/// Creates the cause for the `\#` at each offset in `at`. One diagnostic reports all of them. `at` must not be empty.
+/// Returns one [`Cause`] for all `\#` that were meant to begin a comment. `at` contains the offset of each `\#`,
+/// and must not be empty.
 pub(super) fn escaped_comments(site: &Site<'_>, at: &[usize]) -> Cause {
     let more = if at.len() > 1 { format!(", {} times in all", at.len()) } else { String::new() };
     let diagnostic = site

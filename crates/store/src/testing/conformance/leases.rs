@@ -1,5 +1,5 @@
-//! A lease has one holder, can be taken over only after the holder's death or expiry, and is fenced by its
-//! epoch.
+//! Checks of leases. A lease has one holder. Another program can take over the lease only if the holder is dead, or
+//! if the lease has expired. A holder that lost its lease can't change the assembly any more.
 
 use std::time::Duration;
 

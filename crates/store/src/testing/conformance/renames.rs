@@ -29,7 +29,7 @@ fn rename(from: &str, to: &str, others: &[&str]) -> Rename {
     }
 }
 
-/// Stores an assembly of an owner, with a record of each kind and 20 versions.
+/// Stores an assembly that belongs to `owner`. Also stores 20 versions of it, and records of each kind.
 async fn filled(store: &dyn Store, assembly_name: &str, owner: &str) -> Lease {
     let lease = leased(store, assembly_name).await;
     let scope = &lease.scope;

@@ -8,7 +8,7 @@ use crate::testing::samples::{secret, value};
 /// A secret value. If a file of the store contains this text, the store has not encrypted the value.
 const TEXT: &str = "correct horse battery staple";
 
-/// Values are read back unchanged, one by one and with their assembly.
+/// Secret values are read back unchanged, both alone and together with the records of their assembly.
 pub async fn are_opened_by_name_and_by_assembly(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
