@@ -134,7 +134,8 @@ pub struct Query {
     pub binding: Binding,
     /// The location to search.
     pub location: Arc<Location>,
-    /// The configuration of the search. It has the form of the [configuration of a call](Call::configuration).
+    /// Values for the search by name, such as `location.region`. The [configuration of a call](Call::configuration)
+    /// has the same form.
     pub configuration: BTreeMap<String, Input>,
     /// The property values that an instance must have.
     pub properties: BTreeMap<String, Value>,

@@ -167,7 +167,8 @@ impl Package {
         Self { digest, name, bindings, files, pins: None }
     }
 
-    /// Returns the package with the given [`Pins`] of an application. The new digest also covers the pins.
+    /// Returns the package with the given [`Pins`] of an application: the values and commands that its manifest
+    /// declares. The digest of the returned package also covers the pins.
     #[must_use]
     pub fn with_pins(self, pins: Pins) -> Self {
         let digest = digest(&self.name, &self.bindings, &self.files, Some(&pins));

@@ -5,7 +5,7 @@
 //! For an assembly, [`DiskCatalog::around`] searches the following places. Their order has no effect.
 //!
 //! 1. the packages in the package folder of the assembly, and in its subfolder `Contains/`;
-//! 2. the packages directly in each folder above, up to the project's root;
+//! 2. the packages directly in each folder above the package folder, up to the project's root;
 //! 3. every `--catalog` folder, with all folders below it;
 //! 4. every folder that a key `package` in `windlass.yaml` names, with all folders below it.
 //!

@@ -281,7 +281,9 @@ fn misfit_diagnostic(misfit: Misfit, kinds: &RuntimeKinds) -> (Option<String>, D
     }
 }
 
-/// Returns a part of a message that offers the runtimes `names`, such as "`runtime: sandbox` or `runtime: docker`".
+/// Returns a text for messages: a list of runtimes to choose from. `names` are the names of the runtimes.
+///
+/// An example of the text is "`runtime: sandbox` or `runtime: docker`".
 fn runtimes(names: &[String]) -> String {
     let entries: Vec<String> = names.iter().map(|name| format!("`runtime: {name}`")).collect();
     entries.join(" or ")

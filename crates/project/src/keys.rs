@@ -132,7 +132,8 @@ section! {
 mod tests {
     use super::*;
 
-    /// The executor parses the limits of jobs, so both crates must have the same keys.
+    /// This crate must know the same keys for the limits of jobs as the crate `windlass-executor`, because that
+    /// crate parses the limits.
     #[test]
     fn the_limits_of_jobs_are_those_of_the_executor() {
         assert_eq!(JOB_LIMITS.names, windlass_executor::Bounds::KEYS);

@@ -1,7 +1,7 @@
-//! `lmproject.yml`, the project file of the tool `lmctl`. It names the descriptors of a project and their
-//! nesting.
+//! `lmproject.yml`, the project file of the tool `lmctl`. The file declares the names of a project's descriptors,
+//! and the nesting of their packages.
 //!
-//! The folder with this file is the project. The packages of its components are in `Contains/<directory>`
+//! The folder with this file is the project. The packages of the project's components are in `Contains/<directory>`
 //! (`VNFCs/…` in old projects), and may contain further packages in the same way. When `lmctl` builds a
 //! project, it names each descriptor `kind::name-parent::version`, and replaces
 //! `$lmctl:/contains:/<name>:/descriptor_name` by the name of the component's descriptor. windlass does the

@@ -30,7 +30,8 @@ use crate::settings::{Settings, Timeouts};
 use crate::style::Style;
 use crate::{check, discover, input, observe, plain, published, settings, verdict};
 
-/// The driver that runs the scripts of a package. See the [crate] for their input and output.
+/// The driver that runs the scripts of a package. The [crate documentation](crate) describes the input and output
+/// of the scripts.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Script {
     timeouts: Timeouts,
@@ -260,8 +261,10 @@ impl<'a> Run<'a> {
         self.answers(&[call], &outcome).remove(0)
     }
 
-    /// Runs the script for calls, with `document` as input, and returns the outcome of the successful job. Registers
-    /// secrets as [`ended`](Self::ended) does.
+    /// Runs the script for calls, with `document` as input, and returns the outcome of the successful job.
+    ///
+    /// The output of the job may contain values of sensitive properties. The method registers these values, so that
+    /// the engine masks them in its records.
     ///
     /// # Errors
     /// Returns a failure if the job of the script can't be run, or does not succeed.

@@ -88,7 +88,8 @@ pub(crate) fn adapted(mut document: Value, script: ScriptFile<'_>, settings: Set
     }
 }
 
-/// Serializes a document. All YAML parsers get the same data from the YAML form: see [`windlass_source::emit`].
+/// Serializes a document as YAML or JSON. All YAML parsers read the same data from the YAML text, because
+/// [`windlass_source::emit`] quotes ambiguous values.
 pub(crate) fn text(document: &Value, notation: Notation) -> String {
     match notation {
         Notation::Yaml => emit(document, EmitStyle::Block),
@@ -118,7 +119,8 @@ fn configured(call: &Call) -> Value {
     json!({ CONFIGURATION: configuration })
 }
 
-/// Returns the values of configuration pins, each with the type of its pin.
+/// Returns the values of an application's configuration pins by pin id. A configuration pin is a value that the
+/// manifest of the application declares. Each value is converted to the type of its pin if possible.
 fn pinned(pins: &Pins, properties: &BTreeMap<PropertyName, Input>) -> Value {
     let configuration = pins.iter().filter_map(|(id, pin)| {
         let kind = pin.kind.as_configuration()?;

@@ -1,8 +1,9 @@
-//! The driver for scripts that read one YAML document and answer with updates, or read and write files.
+//! The driver `script`, which runs scripts. There are two styles of scripts: full scripts read and print YAML
+//! documents, and plain scripts read and write files.
 //!
 //! A script is any program: shell, Python, a binary. A person who can write a script can make windlass manage a new
 //! type of resource. A script of the full [style](Style) reads its input document on stdin, performs the action, and
-//! prints the changes on stdout. Its stderr is for messages. A plain script uses files instead of documents.
+//! prints the changes on stdout. The stderr of a full script is for messages.
 //!
 //! # A package
 //!

@@ -107,7 +107,8 @@ fn after(text: &str, name: &str) -> Vec<String> {
     text.match_indices(name).filter_map(values).flatten().collect()
 }
 
-/// Returns the text up to the closing quote, in decoded and in raw form.
+/// Returns the content of a string in double quotes, in decoded and in raw form. `text` begins after the opening
+/// quote. The content ends at the closing quote, or at the end of the line.
 fn double_quoted(text: &str) -> Vec<String> {
     let mut is_escaped = false;
     let end = text.find(|c: char| {
@@ -120,7 +121,8 @@ fn double_quoted(text: &str) -> Vec<String> {
     meant.into_iter().chain([written.to_owned()]).collect()
 }
 
-/// Returns the text up to the closing quote, in decoded and in raw form.
+/// Returns the content of a string in single quotes, in decoded and in raw form. `text` begins after the opening
+/// quote. If the line contains no closing quote, returns the rest of the line in raw form only.
 fn single_quoted(text: &str) -> Vec<String> {
     let line = text.lines().next().unwrap_or_default();
     let mut end = 0;

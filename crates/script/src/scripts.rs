@@ -7,7 +7,8 @@ use windlass_model::{Action, Transition};
 use crate::binding::binding;
 use crate::role::Role;
 
-/// The folder of this driver in a package. It is copied into the working folder of each script.
+/// The folder in a package for the files of this driver. The content of the folder is copied into the working
+/// folder of each script.
 pub(crate) const FOLDER: &str = "Lifecycle/script";
 
 /// The folder of the scripts, relative to [`FOLDER`].

@@ -20,8 +20,8 @@ use crate::style::{Adapter, Notation, Style};
 pub(crate) struct Settings {
     /// Whether repeating the script does harm.
     pub effect: Effect,
-    /// Maximum run time of the script. If the instance is still converging after the script has ended, the instance
-    /// must settle within the same time. In this case, the time begins with the call.
+    /// Maximum run time of the script. The same duration limits the time from the start of the call until the
+    /// instance has settled, which may happen after the script has ended.
     pub timeout: Duration,
     /// Resource limits of the script's job.
     pub bounds: Bounds,

@@ -1,4 +1,4 @@
-//! Cases for the answers to calls, and for the declared characteristics of actions.
+//! Test cases for the answers of a driver to calls, and for the characteristics of actions that a driver declares.
 
 use std::time::Duration;
 

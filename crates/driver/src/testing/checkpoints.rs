@@ -1,4 +1,4 @@
-//! Cases for checkpoints. A driver records an intermediate result of a call as a checkpoint.
+//! Test cases for checkpoints. A checkpoint is an intermediate result of a call that the driver has recorded.
 
 use super::calls::apply;
 use super::trial::{Incident, not_recorded};
@@ -46,7 +46,8 @@ pub async fn resumed_after_a_checkpoint(subject: &Subject) {
     }
 }
 
-/// If a checkpoint of a call can't be recorded, the call fails with the failure of the checkpoint.
+/// If a checkpoint (an intermediate result of a call) can't be recorded, the call fails with the failure of the
+/// checkpoint.
 pub async fn a_lost_checkpoint_is_passed_on(subject: &Subject) {
     for call in &subject.calls {
         let whole = subject.trial();

@@ -1,4 +1,4 @@
-//! Cases for repeated calls, which request the same jobs by the same names.
+//! Test cases for repeated calls: a repeated call must request the same jobs by the same names.
 
 use windlass_executor::Job;
 
@@ -49,8 +49,8 @@ fn assert_same(first: &[(String, Job)], second: &[(String, Job)], title: &str) {
     }
 }
 
-/// Returns the complete content of a job: its record and its inputs. The record contains only the lengths of
-/// the inputs.
+/// Returns the complete content of a job: its record, and the bytes of its inputs. The record itself contains only
+/// the lengths of the inputs.
 fn content(job: &Job) -> (String, Vec<Vec<u8>>) {
     let inputs = std::iter::once(&job.stdin).chain(job.files.iter().map(|file| &file.content));
     let inputs = inputs.map(|content| content.expose().to_vec()).collect();

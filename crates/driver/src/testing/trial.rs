@@ -54,7 +54,7 @@ pub(super) struct Log {
     pub(super) hidden_before: Vec<usize>,
     /// The secrets that the driver hid.
     pub(super) hidden: Vec<String>,
-    /// The names of the jobs that were requested after the stop.
+    /// The names of the jobs that the driver requested after the user's request to stop ([`Incident::CancelIn`]).
     pub(super) late: Vec<String>,
     cancelled: bool,
     /// The number of requested jobs that had no record.

@@ -78,7 +78,8 @@ fn span(start: usize, length: usize) -> Span {
     Span::new(at(start), at(start + length))
 }
 
-/// Reads a line with a host, or a range of hosts, and their variables.
+/// Reads a line that names a host, or a range of hosts such as `web[01:03]`. The variables of the hosts follow on
+/// the same line, each in the form `key=value`.
 fn host(inventory: &mut Draft, group: &str, text: &str, span: Span) {
     let Some(words) = words(text) else {
         return inventory.error(span, "a quote is not closed");

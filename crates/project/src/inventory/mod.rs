@@ -58,7 +58,8 @@ pub enum InventoryForm {
 }
 
 impl InventoryForm {
-    /// Returns the form of a file by its name, as Ansible does: YAML for `.yaml`, `.yml` and `.json`.
+    /// Returns the form of an inventory file. As in Ansible, the extension decides: YAML for `.yaml`, `.yml` and
+    /// `.json`, and INI for any other file.
     pub fn of(path: &Path) -> Self {
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         match extension {
@@ -126,8 +127,8 @@ struct Group {
 
 /// An inventory that is being read.
 struct Draft {
-    /// A copy of the source in which the text is masked. The places of problems refer to this copy, because the
-    /// text of the source may contain secrets.
+    /// A copy of the inventory's source, with all text masked and the same line breaks. The places of problems
+    /// refer to this copy, because the inventory may contain secrets.
     shape: Arc<Source>,
     groups: IndexMap<String, Group>,
     hosts: IndexMap<String, (Span, Variables)>,

@@ -35,8 +35,9 @@ pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
     }
 }
 
-/// Reads the output of `ansible-inventory --list`: groups with lists of hosts and children, and `_meta` with
-/// the variables of each host, which already include the variables of the host's groups.
+/// Reads the output of `ansible-inventory --list`. Each group in the output contains a list of its hosts, and a
+/// list of the groups in it. The key `_meta` contains the variables of each host. These variables already include
+/// the variables of the host's groups.
 fn listed(inventory: &mut Draft, groups: &Mapping, meta: &Node) {
     let of_hosts = meta.as_mapping().and_then(|meta| meta.entry("hostvars"));
     let of_hosts = of_hosts.and_then(|entry| entry.value.as_mapping());

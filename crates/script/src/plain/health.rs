@@ -9,13 +9,13 @@ use super::status::Status;
 use crate::observe::{Goal, with_message};
 use crate::role::Role;
 
-/// Returns an observation and a status of the instance. Both follow from the exit code of a health check.
+/// Interprets the exit code of a health check, and returns an observation and a status of the instance.
 ///
 /// The observation tells whether the action of `call` has succeeded. `role` is the role of the script for this
 /// action.
 ///
-/// Each column of the tables is an action. The columns "destroy" and "launch" apply to all actions with this role. For
-/// example, Create has the role launch.
+/// The columns of the tables are actions. The columns "destroy" and "launch" stand for roles: each applies to all
+/// actions whose script has the role. For example, the column "launch" applies to Create.
 ///
 /// Each cell is a variant of [`Observation`]. For example, "reached" means that the instance is in the state that the
 /// action requests. "Differs" means that the instance exists, but is in another state.
