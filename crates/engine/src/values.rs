@@ -87,7 +87,7 @@ pub(crate) fn properties(
     Ok(properties)
 }
 
-/// Resolves the properties of a relationship for one pair.
+/// Resolves the properties of a relationship for one pair: for one of its sources and one of its targets.
 pub(crate) fn arguments(
     world: &World,
     pair: &PairKey,

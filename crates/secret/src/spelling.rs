@@ -88,8 +88,9 @@ fn escaped(text: &str) -> [String; 4] {
 /// Returns the base64 forms of a value, in the standard alphabet and in the URL-safe alphabet:
 ///
 /// - the whole encoded value, with padding and without padding;
-/// - three forms for a longer text that contains the value: one for each offset of the value in the text, modulo three.
-///   Each form contains only the characters that do not depend on the rest of the text.
+/// - three forms of the value inside a longer encoded text. Base64 encodes three bytes at a time, so the form depends on
+///   the position of the value in such a group of three bytes. Each form contains only the characters that do not depend
+///   on the rest of the text.
 ///
 /// Forms of fewer than [`SHORTEST_BASE64`] characters are left out.
 fn base64(value: &[u8]) -> Vec<String> {

@@ -112,8 +112,8 @@ impl AssemblyInput {
     /// Sets environment variables from which properties get their values. If [`parameter`](Self::parameter)
     /// sets a property, the variable of this property is ignored. The name of the variable is the name of the
     /// property in upper case, with `_` for `-` and `.`. For example, `NODE_COUNT` is the variable of
-    /// `node-count`. If a property with a value from a variable is a secret, planning warns, because other
-    /// people could see the value.
+    /// `node-count`. Planning warns if a property gets its value from a variable and is a secret, because
+    /// other people could see the value.
     ///
     /// Variables without a matching property are ignored, because a user may set variables for several
     /// assemblies at once. Variables of properties that can't be set are ignored, too.

@@ -95,7 +95,7 @@ pub enum Advance {
     /// the completed operations. The engine writes the number into
     /// [`PairRecord::progress`](crate::record::PairRecord::progress).
     PairProgress(u32),
-    /// The pair now exists (`true`), or no longer exists (`false`).
+    /// The relationship between the two nodes of the pair now exists (`true`), or no longer exists (`false`).
     Pair(bool),
     /// An incomplete creation of a relationship between two nodes is being undone. One more of the operations that
     /// undo the creation is complete (see [`Begun::undo`](crate::record::Begun::undo)).
