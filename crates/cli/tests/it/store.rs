@@ -348,7 +348,7 @@ echo "exit $?"
     error[WL0211]: no space is left for the store `PROJECT/.windlass/state.db`; free some space on its disk and try again
     exit 1
     error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
-      box Install (started WHEN)
+      box Install (started WHEN): the disk was full while its job ran, and part of its output is lost; free some space first
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     exit 1
     exit 1
