@@ -41,7 +41,7 @@ pub enum WorkPathProblem {
     Absolute,
     /// A part is `..`.
     Upwards,
-    /// A part is `.`, or empty.
+    /// A part of the path, between two `/`, is `.` or empty.
     EmptyPart,
     /// The path contains a NUL byte, which no file name can contain.
     Nul,

@@ -19,7 +19,8 @@ pub(crate) struct Packages {
     /// The packages to which the records of the assembly refer: for example, the packages that existing elements were
     /// created from, and the packages of earlier versions.
     previous: HashMap<PackageDigest, Arc<Package>>,
-    /// The package changes that existing instances survive. Each entry contains the old package and the new package.
+    /// The old and new packages whose change keeps the existing instances. Each entry contains an old package and the new
+    /// package that replaces it.
     ///
     /// The drivers can manage instances of the old package with the new package. So these instances are *kept* when the
     /// new package replaces the old one.
@@ -100,8 +101,8 @@ impl Packages {
         self.previous.get(digest).map(Arc::as_ref)
     }
 
-    /// Returns the package changes that existing instances survive. Each entry contains the old package and the new
-    /// package. The drivers can manage instances of the old package with the new package.
+    /// Returns the old and new packages whose change keeps the existing instances. Each entry contains an old package
+    /// and the new package that replaces it. The drivers can manage instances of the old package with the new package.
     pub(crate) fn kept(&self) -> &BTreeSet<(PackageDigest, PackageDigest)> {
         &self.kept
     }
