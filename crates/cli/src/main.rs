@@ -10,6 +10,7 @@ mod diagnostics;
 mod exit;
 mod failure;
 mod github;
+mod outage;
 mod output;
 mod parameters;
 mod progress;

@@ -56,14 +56,14 @@ pub enum EngineError {
     )]
     GoingDown(AssemblyName),
     /// Other assemblies reference the assembly, and the intent would remove something that they may use.
-    #[error("{}", referenced(.name, .by, .what))]
+    #[error("{}", referenced(.name, .by, .loss))]
     Referenced {
         /// The name of the referenced assembly.
         name: AssemblyName,
         /// The names of the referring assemblies.
         by: Vec<AssemblyName>,
-        /// The consequence of the intent, as a sentence fragment.
-        what: String,
+        /// The change that would break the references.
+        loss: Loss,
     },
     /// An interrupted process of a referring assembly may still work on elements of the referenced assembly.
     #[error(
@@ -539,19 +539,45 @@ fn unplaced(all: &[Unplaced]) -> String {
     all.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn referenced(name: &AssemblyName, by: &[AssemblyName], what: &str) -> String {
+fn referenced(name: &AssemblyName, by: &[AssemblyName], loss: &Loss) -> String {
     let by: Vec<String> = by.iter().map(|name| format!("`{name}`")).collect();
     let by = match by.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => by.join(""),
     };
-    let first = if what == LEAVES_STORE { "export" } else { "take" };
-    let down = if what == LEAVES_STORE { "" } else { " down" };
-    format!("`{name}` is referenced by {by}, and {what}; {first} {by}{down} first, or use `--force`")
+    let remedy = match loss {
+        Loss::Exported => format!("export {by}"),
+        Loss::Removed | Loss::Forgotten | Loss::Changed(_) => format!("take {by} down"),
+    };
+    format!("`{name}` is referenced by {by}, and {loss}; {remedy} first, or use `--force`")
 }
 
-/// The consequence of an export in [`EngineError::Referenced`].
-pub const LEAVES_STORE: &str = "it would leave this store";
+/// A change to an assembly that would break the references of other assemblies. As text, it is a part of a sentence
+/// about the assembly, such as `it would be removed`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Loss {
+    /// The assembly would be removed.
+    Removed,
+    /// The records of the assembly would be removed.
+    Forgotten,
+    /// The assembly would be moved to another store.
+    Exported,
+    /// A part of the assembly would be removed or re-created, or the assembly would become one of another type. The
+    /// text says which.
+    Changed(String),
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Removed => "it would be removed",
+            Self::Forgotten => "its records would be removed",
+            Self::Exported => "it would leave this store",
+            Self::Changed(text) => text,
+        })
+    }
+}
 
 fn near(name: &AssemblyName, known: &[AssemblyName]) -> String {
     /// The maximum number of listed names if no name is similar to the given name.

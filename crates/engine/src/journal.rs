@@ -332,14 +332,14 @@ impl CallContext {
         }
         let mut room = None;
         if matches!(found, Found::Never) {
-            if self.once && record.accepted {
-                let kind = runtime.kind();
-                return Err(lost(format!(
-                    "its job was started, but the runtime `{kind}` no longer knows the job: its files or its container \
-                     were deleted"
-                )));
-            }
             if self.once {
+                if record.accepted {
+                    let kind = runtime.kind();
+                    return Err(lost(format!(
+                        "its job was started, but the runtime `{kind}` no longer knows the job: its files or its \
+                         container were deleted"
+                    )));
+                }
                 room = Some(self.reserve(job)?);
             }
             if self.journal.stop.now.is_cancelled() {

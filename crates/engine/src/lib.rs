@@ -203,7 +203,7 @@ pub use engine::{
     RecordedSecrets, Request, Seen, Selection, Turn, TurnTime, UpOptions, Upkeep, calls_of, check,
     check_under, conditions, fingerprint, inventory, is_destroyed, monitor_of, offer, outputs, take_turn,
 };
-pub use error::{EngineError, LEAVES_STORE, Lack, MovedTo, NameUse, ProtectedPart, Unplaced};
+pub use error::{EngineError, Lack, Loss, MovedTo, NameUse, ProtectedPart, Unplaced};
 pub use machine::Tally;
 pub use outdated_inputs::OutdatedInputs;
 pub use places::Places;

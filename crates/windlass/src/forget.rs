@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use windlass_engine::{ForgottenPart, ForgottenRecords};
+use windlass_engine::{ForgottenPart, ForgottenRecords, Loss};
 use windlass_model::{AssemblyName, ElementName, State};
 use windlass_store::Store;
 
@@ -110,7 +110,7 @@ impl Upkeep<'_> {
             return Ok(None);
         }
         let removal = Removal::of(store, name).await?;
-        removal.refuse("its records would be removed", self.windlass.is_forced())?;
+        removal.refuse(Loss::Forgotten, self.windlass.is_forced())?;
         Ok(Some(removal))
     }
 }

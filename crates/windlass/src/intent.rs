@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use windlass_driver::Package;
-use windlass_engine::{Answer, Desired, EngineError, Preview, PublishedOutputs, Request, Stop, UpOptions};
+use windlass_engine::{
+    Answer, Desired, EngineError, Loss, Preview, PublishedOutputs, Request, Stop, UpOptions,
+};
 use windlass_model::assembly::ElementKind;
 use windlass_model::instance::InstanceView;
 use windlass_model::record::{CallRecord, InstanceRecord, Intent};
@@ -144,7 +146,7 @@ impl Windlass {
             return Ok(());
         }
         let removal = Removal::of(store, name).await?;
-        removal.refuse("it would be removed", self.is_forced())?;
+        removal.refuse(Loss::Removed, self.is_forced())?;
         if notes { removal.note().await } else { Ok(()) }
     }
 

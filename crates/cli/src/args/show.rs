@@ -223,8 +223,8 @@ impl From<Level> for Severity {
 ///
 /// Entries are in the order of time. Below a job, lines with `|` are its stderr, and lines with `>` its stdout. With
 /// --follow, the output begins with the steps that run now, or with the entries of the period --since. After that, new
-/// events and the stderr of running jobs are printed immediately, until Ctrl-C. The stderr of a job on another machine is not shown; the
-/// machine is named instead.
+/// events and the stderr of running jobs are printed immediately, until Ctrl-C. The stderr of a job on another
+/// machine is not shown; the machine is named instead.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -25,6 +25,7 @@ use super::rolling::{self, Batches};
 use super::{consent, fail, plural, print_json};
 use crate::alike;
 use crate::args::Format;
+use crate::outage::Outage;
 use crate::output::{BAD, DIM, GOOD, STRONG, print_event, say, styled, tell};
 use crate::progress::Progress;
 use crate::{diagnostics, exit};
@@ -364,11 +365,11 @@ async fn run_one(
         }
     });
     let mut running = Box::pin(started.run(stop));
-    let mut trouble = Trouble { store: windlass.store_kind(), is_reported: false };
+    let mut outage = Outage::none(windlass);
     let ended = loop {
         tokio::select! {
             biased;
-            events = trouble.next(&mut following), if human => {
+            events = next_events(&mut following, &mut outage), if human => {
                 let reported = print_events(&events, &silent, progress.as_ref(), &mut batches);
                 quiet.retain(|step| !reported.contains(step));
             }
@@ -407,40 +408,21 @@ async fn run_one(
     ended
 }
 
-/// The messages about a store that stops answering while this program reads the events of a process. If the
-/// process itself fails because of the store, the error of the process is printed in addition.
-struct Trouble {
-    /// The kind of the store, such as `PostgreSQL`.
-    store: &'static str,
-    /// Whether the user was told that the store does not answer.
-    is_reported: bool,
-}
-
-impl Trouble {
-    /// Waits for events. If the store stops answering, prints a message. When the store works again, prints another
-    /// message.
-    async fn next(&mut self, following: &mut Following) -> Vec<EventRecord> {
-        const PAUSE: Duration = Duration::from_secs(1);
-        loop {
-            // `next` would wait for the next event. After a failure, `ready` is called instead: it returns at
-            // once, so that recovery is reported at once.
-            let events = if self.is_reported { following.ready().await } else { following.next().await };
-            match events {
-                Ok(events) => {
-                    if std::mem::take(&mut self.is_reported) {
-                        tell!("{} is back", self.store);
-                    }
-                    if !events.is_empty() {
-                        return events;
-                    }
-                }
-                Err(error) => {
-                    if !std::mem::replace(&mut self.is_reported, true) {
-                        tell!("{error}; windlass tries again");
-                    }
-                    tokio::time::sleep(PAUSE).await;
+/// Waits for events. If the store stops answering, prints a message. When the store works again, prints another
+/// message. If the process itself fails because of the store, the error of the process is printed in addition.
+async fn next_events(following: &mut Following, outage: &mut Outage) -> Vec<EventRecord> {
+    loop {
+        // `next` would wait for the next event. After a failure, `ready` is called instead: it returns at
+        // once, so that recovery is reported at once.
+        let events = if outage.is_on() { following.ready().await } else { following.next().await };
+        match events {
+            Ok(events) => {
+                outage.ended();
+                if !events.is_empty() {
+                    return events;
                 }
             }
+            Err(error) => outage.failed(&error).await,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use insta::assert_snapshot;
 
-use crate::env::{TestEnv, until};
+use crate::env::{GATE, TestEnv, until};
 use crate::small;
 
 /// When a value of an active part changes, the parts that read the value or are related to the part are
@@ -553,8 +553,7 @@ fn a_plan_of_one_kind_of_change_shows_it() {
 /// `cancel` asks the process of another command to stop. The process can be resumed.
 #[test]
 fn a_process_is_cancelled() {
-    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
-    let scripts = [("Install", gate), ("Start", "sleep 0"), ("Uninstall", "")];
+    let scripts = [("Install", GATE), ("Start", "sleep 0"), ("Uninstall", "")];
     let env = TestEnv::small("effect: repeatable", &scripts);
     let running = env.spawn(&["up", "small", "--grace", "1"]);
     until("the script has begun", || env.trace() == ["Install"]);

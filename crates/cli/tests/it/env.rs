@@ -27,6 +27,9 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// The root of the repository.
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
+/// The body of a script that answers, and then waits until the test writes the file `go` of its volume.
+pub(crate) const GATE: &str = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
+
 /// A project in a temporary folder. When it is dropped, none of its processes may still run.
 pub(crate) struct TestEnv {
     root: TempDir,

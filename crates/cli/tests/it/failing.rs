@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::env::{TestEnv, until};
+use crate::env::{GATE, TestEnv, until};
 
 #[test]
 fn one_of_four_nodes_fails_and_is_repaired_alone() {
@@ -563,8 +563,7 @@ fn a_hint_names_no_option_that_was_used() {
 
 #[test]
 fn the_history_names_the_process_that_a_retry_resumes() {
-    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
-    let env = TestEnv::small("effect: repeatable", &[("Install", gate), ("Uninstall", "")]);
+    let env = TestEnv::small("effect: repeatable", &[("Install", GATE), ("Uninstall", "")]);
     env.edit("small/assembly.yaml", "composition:", "properties: {note: {}}\ncomposition:");
     env.write("note", "one\ntwo\n");
     env.cut_when(&["up", "small", "-p", "note=@note"], &["Install"]);

@@ -4,12 +4,9 @@ use insta::assert_snapshot;
 use rustix::process::Signal;
 
 use crate::{
-    env::{TestEnv, until},
+    env::{GATE, TestEnv, until},
     run::Running,
 };
-
-/// The body of a script that waits until the test lets it continue.
-const GATE: &str = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
 
 /// Starts `up`, and waits until its first script has started.
 fn begun(env: &TestEnv, options: &[&str]) -> Running {

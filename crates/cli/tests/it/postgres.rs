@@ -1,21 +1,45 @@
 //! State in a PostgreSQL database that two projects share, as on two machines.
 
+use std::path::PathBuf;
+
 use insta::assert_snapshot;
 use windlass_store::testing::server::Server;
 
-use crate::env::{TestEnv, until};
+use crate::env::{GATE, TestEnv, until};
 
-/// A project whose commands store their state on the server, sealed with the key of the first project.
-struct Machine<'a> {
-    env: TestEnv,
-    state: String,
-    key: &'a std::path::Path,
+/// A server, and a key that machines share.
+struct Shared {
+    server: Server,
+    folder: tempfile::TempDir,
 }
 
-impl Machine<'_> {
+impl Shared {
+    /// Starts a server for a test. Without PostgreSQL, reports that the test is skipped.
+    fn start(test: &str) -> Option<Self> {
+        let server = Server::own();
+        if server.is_none() {
+            crate::env::say(&format!("SKIPPED postgres::{test}: PostgreSQL is not installed"));
+        }
+        Some(Self { server: server?, folder: tempfile::tempdir().unwrap() })
+    }
+
+    /// Makes a machine out of a project.
+    fn machine(&self, env: TestEnv) -> Machine {
+        Machine { env, state: self.server.url(), key: self.folder.path().join("key") }
+    }
+}
+
+/// A project whose commands store their state on a server, sealed with a key.
+struct Machine {
+    env: TestEnv,
+    state: String,
+    key: PathBuf,
+}
+
+impl Machine {
     fn command(&self, args: &[&str]) -> std::process::Command {
         let mut command = self.env.command(args);
-        command.env("WINDLASS_STATE", &self.state).env("WINDLASS_KEY_FILE", self.key);
+        command.env("WINDLASS_STATE", &self.state).env("WINDLASS_KEY_FILE", &self.key);
         command
     }
 
@@ -32,18 +56,8 @@ impl Machine<'_> {
 
 #[test]
 fn two_machines_share_the_work() {
-    let Some(server) = Server::own() else {
-        println!("SKIPPED postgres::two_machines_share_the_work: PostgreSQL is not installed");
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let key = folder.path().join("key");
-    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
-    let machine = || Machine {
-        env: TestEnv::small("effect: once", &[("Install", gate), ("Uninstall", "")]),
-        state: server.url(),
-        key: &key,
-    };
+    let Some(shared) = Shared::start("two_machines_share_the_work") else { return };
+    let machine = || shared.machine(TestEnv::small("effect: once", &[("Install", GATE), ("Uninstall", "")]));
     let (here, there) = (machine(), machine());
     assert_snapshot!(here.ok(&["status"]).out(), @"there are no assemblies; `windlass up FILE` creates one");
 
@@ -96,18 +110,8 @@ fn two_machines_share_the_work() {
 /// A machine can't find out the outcome of a script that another machine has started. The other machine still finds it.
 #[test]
 fn the_machine_of_a_script_finds_its_outcome() {
-    let Some(server) = Server::own() else {
-        println!("SKIPPED postgres::the_machine_of_a_script_finds_its_outcome: PostgreSQL is not installed");
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let key = folder.path().join("key");
-    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
-    let machine = || Machine {
-        env: TestEnv::small("effect: once", &[("Install", gate), ("Uninstall", "")]),
-        state: server.url(),
-        key: &key,
-    };
+    let Some(shared) = Shared::start("the_machine_of_a_script_finds_its_outcome") else { return };
+    let machine = || shared.machine(TestEnv::small("effect: once", &[("Install", GATE), ("Uninstall", "")]));
     let (here, there) = (machine(), machine());
     let first = here.env.start(here.command(&["up", "small"]));
     until("the script has begun", || here.env.trace() == ["Install"]);
@@ -128,16 +132,9 @@ fn the_machine_of_a_script_finds_its_outcome() {
 /// In the store, a secret parameter is sealed.
 #[test]
 fn one_machine_does_what_another_asks() {
-    let Some(server) = Server::own() else {
-        println!("SKIPPED postgres::one_machine_does_what_another_asks: PostgreSQL is not installed");
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let key = folder.path().join("key");
-    let (here, there) = {
-        let machine = |env| Machine { env, state: server.url(), key: &key };
-        (machine(TestEnv::small("effect: once", &[("Install", "answer")])), machine(TestEnv::new()))
-    };
+    let Some(shared) = Shared::start("one_machine_does_what_another_asks") else { return };
+    let here = shared.machine(TestEnv::small("effect: once", &[("Install", "answer")]));
+    let there = shared.machine(TestEnv::new());
     assert_snapshot!(here.ok(&["up", "small", "--queue"]).out(), @"small: up is queued for `windlass run`, as q1; `windlass cancel small q1` withdraws it");
     let keeper = there.env.start(there.command(&["run", "--health", "0"]));
     until("it is up", || keeper.stdout().contains("p2 completed"));
@@ -150,18 +147,13 @@ fn one_machine_does_what_another_asks() {
 /// A machine without the key can read the state that another machine has stored.
 #[test]
 fn a_machine_without_the_key_reads_the_state() {
-    let Some(server) = Server::own() else {
-        println!("SKIPPED postgres::a_machine_without_the_key_reads_the_state: PostgreSQL is not installed");
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let (key, none) = (folder.path().join("key"), folder.path().join("none"));
-    let machine = |env, key| Machine { env, state: server.url(), key };
-    let here = machine(crate::keyless::with_a_secret(), &key);
+    let Some(shared) = Shared::start("a_machine_without_the_key_reads_the_state") else { return };
+    let here = shared.machine(crate::keyless::with_a_secret());
     here.ok(&["up", "small", "-p", "password=@password"]);
     here.env.write_small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
     here.ok(&["up", "small", "--name", "open"]);
-    let there = machine(TestEnv::new(), &none);
+    let none = shared.folder.path().join("none");
+    let there = Machine { key: none, ..shared.machine(TestEnv::new()) };
     for args in crate::keyless::READING {
         there.ok(args);
     }
@@ -176,15 +168,9 @@ fn a_machine_without_the_key_reads_the_state() {
 /// and no script runs twice.
 #[test]
 fn a_server_that_is_back_is_reported() {
-    let Some(server) = Server::own() else {
-        println!("SKIPPED postgres::a_server_that_is_back_is_reported: PostgreSQL is not installed");
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let key = folder.path().join("key");
-    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
-    let env = TestEnv::small("effect: once", &[("Install", gate), ("Start", ""), ("Uninstall", "")]);
-    let machine = Machine { env, state: server.url(), key: &key };
+    let Some(shared) = Shared::start("a_server_that_is_back_is_reported") else { return };
+    let env = TestEnv::small("effect: once", &[("Install", GATE), ("Start", ""), ("Uninstall", "")]);
+    let machine = shared.machine(env);
     // Once `run` has completed a request, it is connected to the server.
     let go = ".windlass/volumes/state/go";
     machine.env.write(go, "");
@@ -198,12 +184,12 @@ fn a_server_that_is_back_is_reported() {
 
     let status = machine.env.start(machine.command(&["status", "small", "-w"]));
     until("`status` has begun", || status.stdout().contains("small"));
-    server.stop();
+    shared.server.stop();
     until("`status` says that it is gone", || status.stderr().contains("; windlass tries again"));
     until("`up` says that it is gone", || up.stderr().contains("; windlass tries again"));
     until("`run` says that it is gone", || daemon.stderr().contains("; windlass tries again"));
     assert!(!up.stderr().contains("is back") && !daemon.stderr().contains("is back"));
-    server.start_again();
+    shared.server.start_again();
     until("`up` says that it is back", || up.stderr().contains("PostgreSQL is back\n"));
     until("`run` says that it is back", || daemon.stderr().contains("PostgreSQL is back\n"));
     until("`status` says that it is back", || status.stderr().contains("PostgreSQL is back\n"));
@@ -221,18 +207,13 @@ fn a_server_that_is_back_is_reported() {
 /// While the server is away, the third interrupt ends a command at once. The next command finds the script.
 #[test]
 fn a_command_can_be_ended_without_the_server() {
-    let Some(server) = Server::own() else {
-        println!("SKIPPED postgres::a_command_can_be_ended_without_the_server: PostgreSQL is not installed");
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let key = folder.path().join("key");
-    let gate = r#"answer; trap '' TERM; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
-    let env = TestEnv::small("effect: once", &[("Install", gate), ("Uninstall", "")]);
-    let machine = Machine { env, state: server.url(), key: &key };
+    let Some(shared) = Shared::start("a_command_can_be_ended_without_the_server") else { return };
+    let gate = format!("trap '' TERM; {GATE}");
+    let env = TestEnv::small("effect: once", &[("Install", &gate), ("Uninstall", "")]);
+    let machine = shared.machine(env);
     let up = machine.env.start(machine.command(&["up", "small"]));
     until("the script has begun", || machine.env.trace() == ["Install"]);
-    server.stop();
+    shared.server.stop();
     for _ in 0..3 {
         std::thread::sleep(std::time::Duration::from_millis(300));
         up.signal(rustix::process::Signal::INT);
@@ -240,7 +221,7 @@ fn a_command_can_be_ended_without_the_server() {
     let ended = up.end();
     assert_eq!(ended.code(), Some(130), "{ended}");
     assert!(ended.stderr.contains("exited without waiting; run the same command again"), "{ended}");
-    server.start_again();
+    shared.server.start_again();
     machine.env.write(".windlass/volumes/state/go", "");
     let next = machine.run(&["up", "small"]);
     assert_eq!(machine.env.trace(), ["Install"], "{next}");

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use rstest::rstest;
 
-use crate::env::{TestEnv, until};
+use crate::env::{GATE, TestEnv, until};
 
 /// Returns a project with an assembly whose part declares no actions.
 fn shop() -> TestEnv {
@@ -326,8 +326,7 @@ fn a_pipe_is_written_to_by_each_command_with_an_output() {
 /// process has ended.
 #[test]
 fn a_plan_beside_an_unfinished_process_names_it() {
-    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
-    let env = TestEnv::small("effect: repeatable", &[("Install", gate), ("Uninstall", "")]);
+    let env = TestEnv::small("effect: repeatable", &[("Install", GATE), ("Uninstall", "")]);
     let up = env.spawn(&["up", "small"]);
     until("the script has begun", || env.trace() == ["Install"]);
     let plan = env.run(&["plan", "small", "--detailed-exitcode", "-o", "small.plan"]);

@@ -10,7 +10,7 @@ use insta::assert_snapshot;
 use rusqlite::Connection;
 
 use crate::{
-    env::{TestEnv, say, until},
+    env::{GATE, TestEnv, say, until},
     run::Run,
 };
 
@@ -176,8 +176,7 @@ fn a_key_at_another_place() {
 /// assemblies are independent.
 #[test]
 fn held_by_another() {
-    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
-    let env = TestEnv::small("effect: once", &[("Install", gate), ("Uninstall", "")]);
+    let env = TestEnv::small("effect: once", &[("Install", GATE), ("Uninstall", "")]);
     let first = env.spawn(&["up", "small"]);
     until("the script has begun", || env.trace() == ["Install"]);
     let second = env.run(&["up", "small"]);

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use insta::assert_snapshot;
 use windlass_store::testing::server::Server;
 
-use crate::env::{TestEnv, until};
+use crate::env::{GATE, TestEnv, until};
 use crate::small::{RESOURCE, SCRIPTS};
 
 /// Returns a project with `small`, which has a password, and the scripts of its component.
@@ -232,8 +232,7 @@ fn an_assembly_moves_to_a_server_and_back() {
 
 #[test]
 fn files_in_use_stay() {
-    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
-    let env = small(gate);
+    let env = small(GATE);
     env.edit(&format!("{SCRIPTS}/Uninstall.sh"), "exit 9", "exit 0");
     let running = env.spawn(&["up", "small"]);
     until("the script has begun", || env.trace() == ["Install"]);

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use crate::{
-    env::{TestEnv, until},
+    env::{GATE, TestEnv, until},
     small::RESOURCE,
 };
 
@@ -607,8 +607,7 @@ fn unknown_outputs_are_reported() {
 /// Only the command is killed: its supervisor lets the script finish, and the next `up` uses its result.
 #[test]
 fn a_script_that_outlives_the_command_counts() {
-    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
-    let env = TestEnv::small("effect: once", &[("Install", gate), ("Start", "")]);
+    let env = TestEnv::small("effect: once", &[("Install", GATE), ("Start", "")]);
     let up = env.spawn(&["up", "small"]);
     until("the script has begun", || env.trace() == ["Install"]);
     up.kill();

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::env::{TestEnv, until};
+use crate::env::{GATE, TestEnv, until};
 use crate::small::{RESOURCE, SCRIPTS};
 
 /// Three loads above the threshold scale out the cluster, and a broken part is healed. Only the owner of the
@@ -495,8 +495,7 @@ cat "$WINDLASS_VOLUME_STATE/says"
 /// When the daemon is stopped while it works, it names the processes that it waits for.
 #[test]
 fn the_daemon_names_the_processes_that_it_waits_for() {
-    let gate = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
-    let env = TestEnv::small("effect: repeatable", &[("Install", gate), ("Uninstall", "")]);
+    let env = TestEnv::small("effect: repeatable", &[("Install", GATE), ("Uninstall", "")]);
     env.ok(&["up", "small", "--queue"]);
     let watching = env.spawn(&["run", "--health", "0"]);
     until("the script has begun", || env.trace() == ["Install"]);

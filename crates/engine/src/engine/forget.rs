@@ -7,9 +7,9 @@ use windlass_model::record::{ElementRecord, Event, EventDraft, PairKey, ProcessS
 use windlass_model::{AssemblyName, ElementName, InstanceId, State};
 use windlass_store::{Batch, Holder, Lease, Snapshot};
 
-use super::references::refuse_if_entangled;
+use super::references::{refuse_if_entangled, refuse_loss};
 use super::upkeep::{Upkeep, give_back, unknown};
-use crate::error::EngineError;
+use crate::error::{EngineError, Loss};
 use crate::sealing::markers;
 
 /// The result of [`Upkeep::forget`] and [`Upkeep::forgettable`]: the records that `forget` has removed, or would
@@ -101,12 +101,8 @@ impl Upkeep<'_> {
             return Ok(snapshot);
         }
         refuse_if_entangled(&**self.store, name).await?;
-        let by = self.store.referrers(name).await?;
-        if by.is_empty() {
-            return Ok(snapshot);
-        }
-        let what = "its records would be removed".to_owned();
-        Err(EngineError::Referenced { name: name.clone(), by, what })
+        refuse_loss(&**self.store, name, Loss::Forgotten).await?;
+        Ok(snapshot)
     }
 
     async fn forget_under(

@@ -18,7 +18,7 @@ use windlass_store::{Lease, Snapshot, Store, StoreError};
 
 use super::draft::{Draft, called_on};
 use super::previous::Records;
-use crate::error::EngineError;
+use crate::error::{EngineError, Loss};
 use crate::stop::Stop;
 use crate::values::offered;
 use crate::world::{ForeignAssembly, World};
@@ -67,10 +67,20 @@ const ASK_AGAIN: Duration = Duration::from_millis(50);
 ///
 /// If the removal of the assembly has already begun, there is no error.
 pub(super) async fn refuse_if_referenced(store: &dyn Store, draft: &Draft) -> Result<(), EngineError> {
-    let Some(what) = takes(draft) else { return Ok(()) };
-    let name = &draft.world.assembly.name;
+    match loss(draft) {
+        Some(loss) => refuse_loss(store, &draft.world.assembly.name, loss).await,
+        None => Ok(()),
+    }
+}
+
+/// Returns [`EngineError::Referenced`] if other assemblies reference the assembly `name`.
+pub(super) async fn refuse_loss(
+    store: &dyn Store,
+    name: &AssemblyName,
+    loss: Loss,
+) -> Result<(), EngineError> {
     let by = store.referrers(name).await?;
-    if by.is_empty() { Ok(()) } else { Err(EngineError::Referenced { name: name.clone(), by, what }) }
+    if by.is_empty() { Ok(()) } else { Err(EngineError::Referenced { name: name.clone(), by, loss }) }
 }
 
 /// Takes the leases of other assemblies for a process.
@@ -233,20 +243,19 @@ pub(super) async fn leave(store: &dyn Store, visits: Vec<Lease>) {
     }
 }
 
-/// Describes a change that would damage the assemblies which refer to the assembly of a draft. For example, the
-/// text is "it would be removed", and "it" is the assembly of the draft. Returns `None` if the draft makes no such
-/// change, or if the removal of the assembly has already begun.
-fn takes(draft: &Draft) -> Option<String> {
+/// Returns what a draft would take from the assemblies which refer to its assembly. Returns `None` if the draft takes
+/// nothing, or if the removal of the assembly has already begun.
+fn loss(draft: &Draft) -> Option<Loss> {
     let before = draft.before.as_ref().filter(|before| before.goal != State::Absent)?;
     if draft.intent == Intent::Down {
-        return Some("it would be removed".to_owned());
+        return Some(Loss::Removed);
     }
     if !draft.intent.replaces_assembly() {
         return None;
     }
     let after = &draft.world.assembly.descriptor;
     if *after != before.descriptor {
-        return Some(format!("it would become a `{after}`"));
+        return Some(Loss::Changed(format!("it would become a `{after}`")));
     }
     let taken = |kind| matches!(kind, ElementChangeKind::Removed | ElementChangeKind::Reinstalled);
     let mut changes = draft.diff.elements.iter().filter(|change| taken(change.kind));
@@ -256,5 +265,5 @@ fn takes(draft: &Draft) -> Option<String> {
         0 => String::new(),
         more => format!(" ({more} more parts too)"),
     };
-    Some(format!("`{}` would be {verb}{more}", first.element.local()))
+    Some(Loss::Changed(format!("`{}` would be {verb}{more}", first.element.local())))
 }

@@ -18,9 +18,9 @@ use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease, Store, StoreError};
 
 use super::moved::{self, moved};
-use super::references::{leave, refuse_if_entangled, stays};
+use super::references::{leave, refuse_if_entangled, refuse_loss, stays};
 use super::upkeep::{Upkeep, give_back, unknown};
-use crate::error::{EngineError, LEAVES_STORE, MovedTo};
+use crate::error::{EngineError, Loss, MovedTo};
 use crate::stop::Stop;
 
 /// All data about an assembly that the next intent needs, independent of a store. Steps, calls, jobs and events
@@ -99,11 +99,7 @@ impl Upkeep<'_> {
         }
         if !self.force {
             refuse_if_entangled(&**self.store, name).await?;
-            let by = self.store.referrers(name).await?;
-            if !by.is_empty() {
-                let what = LEAVES_STORE.to_owned();
-                return Err(EngineError::Referenced { name: name.clone(), by, what });
-            }
+            refuse_loss(&**self.store, name, Loss::Exported).await?;
         }
         let mut packages = BTreeMap::new();
         let made = snapshot.elements.values().filter_map(|element| Some(&element.made.as_ref()?.package));

@@ -148,7 +148,7 @@ async fn a_request_during_a_change_is_checked_at_its_turn() {
     let request = || Request::up(sized("2").desired()).with_consent(Consent::None);
     let refused = engine.request(&name, request(), &holder).await.unwrap_err();
     assert!(matches!(refused, EngineError::NeedsConsent(_)), "{refused}");
-    assert!(rig.up_until_killed(sized("3").desired(), std::time::Duration::from_millis(5)).await);
+    assert!(rig.up_until_killed(sized("3").desired(), Duration::from_millis(5)).await);
     let pending = engine.request(&name, request(), &holder).await.unwrap();
     rig.up(sized("3").desired()).await.unwrap();
     let refused = engine.take_up(&pending, &holder, &windlass_engine::Stop::default()).await.err().unwrap();

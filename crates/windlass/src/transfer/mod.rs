@@ -21,7 +21,7 @@ mod files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_engine::{Bundle, EngineError, LEAVES_STORE, Stop};
+use windlass_engine::{Bundle, EngineError, Loss, Stop};
 use windlass_model::AssemblyName;
 use windlass_store::{Store, StoreError};
 
@@ -77,7 +77,7 @@ impl Upkeep<'_> {
     /// Refuses the export of an application to which other applications refer.
     async fn may_leave(&self, store: &Arc<dyn Store>, name: &AssemblyName) -> Result<(), Error> {
         let removal = Removal::of(store, name).await?;
-        Ok(removal.refuse(LEAVES_STORE, self.windlass.is_forced())?)
+        Ok(removal.refuse(Loss::Exported, self.windlass.is_forced())?)
     }
 
     async fn is_free(&self, file: &Path) -> Result<(), TransferError> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use windlass_engine::EngineError;
+use windlass_engine::{EngineError, Loss};
 use windlass_model::document::DocumentName;
 use windlass_model::{AssemblyName, State};
 use windlass_store::Store;
@@ -65,16 +65,14 @@ impl Removal {
     /// assembly still exists. If scripts have reported all resources as destroyed, no resource exists any more. If
     /// `is_forced` is true, the function refuses no removal.
     ///
-    /// `what` is the consequence of the removal in the error message, for example `it would leave this store`.
-    ///
     /// # Errors
     /// Returns [`EngineError::Referenced`] if the removal is refused.
-    pub(crate) fn refuse(&self, what: &str, is_forced: bool) -> Result<(), EngineError> {
+    pub(crate) fn refuse(&self, loss: Loss, is_forced: bool) -> Result<(), EngineError> {
         if self.by.is_empty() || is_forced || !self.is_there {
             return Ok(());
         }
         let by = self.by.iter().cloned().collect();
-        Err(EngineError::Referenced { name: self.name.clone(), by, what: what.to_owned() })
+        Err(EngineError::Referenced { name: self.name.clone(), by, loss })
     }
 
     /// Returns the other assemblies that refer to the assembly `name`.

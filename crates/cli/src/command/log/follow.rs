@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use windlass::Windlass;
 use windlass::log_stream::{LogContent, LogEntry, LogStream};
@@ -13,13 +12,11 @@ use windlass::view::log::LogFilter;
 use super::super::pairs::between;
 use super::super::{fail, plural};
 use crate::args::Format;
+use crate::outage::Outage;
 use crate::output::{
-    BAD, DIM, GOOD, ODD, STRONG, duration, ending, indent, say, state_style, styled, tell, with_data,
+    BAD, DIM, GOOD, ODD, STRONG, duration, ending, indent, say, state_style, styled, with_data,
 };
 use crate::{exit, signals};
-
-/// The pause after a failure of the store.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// Prints entries until a signal arrives, or until the program that reads standard output closes it.
 pub(super) async fn run(
@@ -52,24 +49,17 @@ async fn follow(
     format: Format,
 ) -> Result<Infallible, windlass::Error> {
     let mut log = LogStream::open(windlass, name, filter).await?;
-    let mut is_told = false;
+    let mut outage = Outage::none(windlass);
     loop {
         match log.next().await {
             Ok(entry) => {
-                if std::mem::take(&mut is_told) {
-                    tell!("{} is back", windlass.store_kind());
-                }
+                outage.ended();
                 match format {
                     Format::Json => print_json(&entry),
                     Format::Human => print(&entry, name.is_none()),
                 }
             }
-            Err(error) => {
-                if !std::mem::replace(&mut is_told, true) {
-                    tell!("{error}; windlass tries again");
-                }
-                tokio::time::sleep(PAUSE).await;
-            }
+            Err(error) => outage.failed(&error).await,
         }
     }
 }

@@ -11,7 +11,8 @@ use windlass::changes::Changes;
 use super::super::fail;
 use super::{read, show};
 use crate::args::{Format, StatusArgs};
-use crate::output::{clear_screen, say, tell};
+use crate::outage::Outage;
+use crate::output::{clear_screen, say};
 use crate::{exit, signals};
 
 /// The shortest time between two reads of the status from the store.
@@ -42,23 +43,18 @@ async fn watch(windlass: &Windlass, args: &StatusArgs) -> Result<Infallible, win
     let is_drawn = args.print.format == Format::Human && stdout().is_terminal();
     let mut changes = Changes::new(windlass);
     let mut before = String::new();
-    let mut is_told = false;
+    let mut outage = Outage::none(windlass);
     loop {
         let begun = Instant::now();
         let view = match read(windlass, args).await {
             Ok(view) => view,
             Err(error) if before.is_empty() => return Err(error),
             Err(error) => {
-                if !std::mem::replace(&mut is_told, true) {
-                    tell!("{error}; windlass tries again");
-                }
-                tokio::time::sleep(REDRAW).await;
+                outage.failed(&error).await;
                 continue;
             }
         };
-        if std::mem::take(&mut is_told) {
-            tell!("{} is back", windlass.store_kind());
-        }
+        outage.ended();
         let now = serde_json::to_string(&view).expect("a status is plain data");
         if is_drawn {
             clear_screen();
