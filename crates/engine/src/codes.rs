@@ -53,8 +53,9 @@ windlass_source::codes! {
     ALREADY_HERE = "WL0509", "name of an existing assembly",
         "The store already has an assembly with the name of the imported one. Nothing was changed, and the \
          file still owns its assembly.\n\n\
-         Remove the existing assembly with `windlass down NAME`, or move it to a file with `windlass export \
-         NAME`. Then import the file again.";
+         Give the existing assembly another name with `windlass rename NAME OTHER`, or move it to a file with \
+         `windlass export NAME`. If its components are no longer needed, `windlass down NAME` removes them. Then \
+         import the file again.";
     OTHER_PLAN = "WL0510", "plan that differs from the saved plan",
         "The steps or changes that windlass would make now differ from those of the saved plan. windlass \
          executes exactly the saved plan or nothing, so it has started no step.\n\n\

@@ -98,7 +98,9 @@ pub enum EngineError {
         here: bool,
     },
     /// An assembly of this name already exists.
-    #[error("the assembly `{0}` exists already; remove it with `windlass down {0}`, or export it first")]
+    #[error(
+        "the assembly `{0}` exists already; rename it with `windlass rename {0} OTHER`, or move it to a file with `windlass export {0}`"
+    )]
     AlreadyHere(AssemblyName),
     /// The new name of an assembly is in use.
     #[error("{}", in_use(.name, *.by))]

@@ -12,8 +12,10 @@ windlass_source::codes! {
         "The process has lost its right to change the assembly. Another process has taken the lease, or the \
          lease was not renewed for 30 seconds. Causes are a suspended machine and a store that does not \
          answer. windlass stores nothing more under this lease and starts no further step.\n\n\
-         `windlass ps NAME` shows whether another process changes the assembly now. If none does, run the \
-         same command or `windlass retry NAME`: it finds the jobs that were running, and resumes.";
+         `windlass ps NAME` shows whether another process changes the assembly now, and `windlass log NAME` \
+         shows the processes that have changed it since. If there are none, run the same command or `windlass retry \
+         NAME`: it finds the jobs that were running, and resumes. After a change by another process, `windlass plan` \
+         shows what the same command would undo.";
     AFTER_FAILURE = "WL0202", "change after a failed change",
         "An earlier change of the same process was not stored, so the store refuses all later ones. The \
          records therefore have no gap. windlass starts no further step.\n\n\
@@ -66,9 +68,9 @@ windlass_source::codes! {
          Free some space on that disk and run the same command: it resumes.";
     READ_ONLY = "WL0212", "store that can't be written",
         "windlass may not write the store, so the change is not stored. For a file, the user lacks the \
-         permission to write the file or its folder, or the disk is mounted read-only; \
-         commands that only read, such as `status` and `log`, still work. For a PostgreSQL database, the user \
-         lacks a privilege, or the server is a read-only replica.\n\n\
+         permission to write the file or its folder, or the disk is mounted read-only. For a PostgreSQL database, \
+         the user lacks a privilege, or the server is a read-only replica. Commands that only read, such as `status` \
+         and `log`, still work.\n\n\
          Give the user the permission, or name the right server in `--state`, and run the same command.";
     CORRUPT = "WL0213", "damaged store",
         "The store contains data that windlass can't read. windlass has repaired nothing, and does not guess \

@@ -1,7 +1,7 @@
 //! Errors of a store, with the action that resolves each.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -139,11 +139,13 @@ pub enum StoreError {
         /// The file or the address of the store.
         path: PathBuf,
     },
-    /// The file or its folder can't be written.
-    #[error("the store `{}` can't be written; {}", path.display(), how_to_write(path))]
+    /// The store can be read, but not written.
+    #[error("the store `{}` can't be written; {advice}", path.display())]
     ReadOnly {
         /// The file or the address of the store.
         path: PathBuf,
+        /// The advice for the user, as a part of a sentence.
+        advice: &'static str,
     },
     /// Stored data can't be read.
     #[error(
@@ -179,15 +181,6 @@ pub enum StoreError {
     /// The store was closed, or its writer has stopped.
     #[error("the store is closed; open it again")]
     Closed,
-}
-
-/// Returns the advice for a store that can't be written.
-fn how_to_write(path: &Path) -> &'static str {
-    if path.to_string_lossy().starts_with("postgres") {
-        "use a database user with the right to write, and a server that is not read-only"
-    } else {
-        "make the file and its folder writable for this user"
-    }
 }
 
 impl StoreError {

@@ -91,7 +91,7 @@ fn print(view: &LogView) -> ExitCode {
                 say!("{} {what} {}", styled(STRONG, "forgot"), styled(DIM, forgotten.at));
             }
             Entry::Renamed(renamed) => {
-                let what = format!("{} to {}", renamed.from, view.assembly);
+                let what = format!("{} to {}", renamed.from, renamed.to);
                 say!("{} {what} {}", styled(STRONG, "renamed"), styled(DIM, renamed.at));
             }
             Entry::Check(entry) => print_activity(entry),

@@ -164,6 +164,33 @@ fn a_machine_without_the_key_reads_the_state() {
     here.ok(&["down", "small"]);
 }
 
+/// A user of the database who may only read, such as the user of a dashboard, can call all commands that only read.
+#[test]
+fn a_database_user_who_may_only_read_reads_the_state() {
+    let Some(shared) = Shared::start("a_database_user_who_may_only_read_reads_the_state") else { return };
+    let here = shared.machine(crate::keyless::with_a_secret());
+    here.ok(&["up", "small", "-p", "password=@password"]);
+    shared.server.execute(
+        "CREATE ROLE reader LOGIN; ALTER ROLE reader SET default_transaction_read_only = on; \
+         GRANT USAGE ON SCHEMA windlass TO reader; \
+         GRANT SELECT ON ALL TABLES IN SCHEMA windlass TO reader",
+    );
+    let state = here.state.replace("user=windlass", "user=reader");
+    let there = Machine { state, ..shared.machine(TestEnv::new()) };
+    for args in crate::keyless::READING {
+        there.ok(args);
+    }
+    let state = here.state.replace("user=windlass", "user=reader");
+    let project = Machine { state, ..shared.machine(crate::keyless::with_a_secret()) };
+    project.ok(&["plan", "small", "-p", "password=@password"]);
+    project.ok(&["doctor"]);
+    let refused = there.run(&["down", "small"]);
+    assert_eq!(refused.code(), Some(1));
+    assert!(refused.stderr.starts_with("error[WL0212]: "), "{refused}");
+    let advice = "use a database user with the right to write, and a server that is not read-only";
+    assert!(refused.stderr.contains(advice), "{refused}");
+}
+
 /// The database server fails while a script runs, and recovers. Both commands report this, nothing is lost,
 /// and no script runs twice.
 #[test]

@@ -56,6 +56,15 @@ fn the_old_name_does_not_create_a_second_assembly() {
 }
 
 #[test]
+fn the_log_names_each_rename_as_it_was() {
+    let env = TestEnv::up();
+    env.ok(&["rename", "h_bta", "shop"]);
+    env.ok(&["rename", "shop", "h_bta"]);
+    let log = env.ok(&["log", "h_bta"]).stdout;
+    assert!(log.contains("renamed h_bta to shop") && log.contains("renamed shop to h_bta"), "{log}");
+}
+
+#[test]
 fn a_name_in_use_is_refused() {
     let env = TestEnv::up();
     env.ok(&["up", "h_bta", "--name", "other"]);

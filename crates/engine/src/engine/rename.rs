@@ -86,7 +86,7 @@ impl Upkeep<'_> {
         for scope in others.iter().chain([from]) {
             self.rename_plans(scope, renaming, &mut plans).await?;
         }
-        let body = Event::Renamed { from: from.to_string() };
+        let body = Event::Renamed { from: from.to_string(), to: Some(to.to_string()) };
         let event = EventDraft { at: self.clock.now(), assembly: to.clone(), process: None, body };
         let rename = Rename { renaming: renaming.clone(), others: others.clone(), plans };
         // The history of the old name moves to the new name, so the old name keeps no process.

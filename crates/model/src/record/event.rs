@@ -73,8 +73,11 @@ pub enum Event {
     },
     /// The assembly was renamed.
     Renamed {
-        /// The previous name. It is stored as text, so that later renames don't change it.
+        /// The name before the change. It is stored as text, so that later renames don't change it.
         from: String,
+        /// The name after the change; none in an event that an older windlass wrote.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<String>,
     },
     /// The records of the assembly, or of one of its parts, were removed without calling a driver.
     Forgotten {

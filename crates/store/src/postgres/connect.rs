@@ -128,12 +128,16 @@ pub(super) async fn open(address: &Address, options: &Options) -> Result<Opened,
     Ok(Opened { client, id, seal })
 }
 
-/// Creates or migrates the tables, and returns the store's id after checking the key.
+/// Creates or migrates the tables, and returns the store's id after checking the key. Writes nothing if the tables are up
+/// to date, so a user who may only read can open the store.
 async fn prepare(db: &Transaction<'_>, address: &Address, options: &Options) -> Outcome<(StoreId, Seal)> {
-    // Programs that open the store at the same time wait for each other at this lock.
-    db.execute("SELECT pg_advisory_xact_lock(hashtext('windlass'), hashtext($1))", &[&address.schema])
-        .await?;
-    let found = version(db, address).await?;
+    let mut found = version(db, address).await?;
+    if found.is_none_or(|found| found < KNOWN) {
+        // Programs that create or migrate the tables at the same time wait for each other at this lock.
+        db.execute("SELECT pg_advisory_xact_lock(hashtext('windlass'), hashtext($1))", &[&address.schema])
+            .await?;
+        found = version(db, address).await?;
+    }
     let path = || PathBuf::from(&address.name);
     match found {
         None if !options.create => return Err(StoreError::Missing { path: path() }.into()),
@@ -159,7 +163,7 @@ async fn prepare(db: &Transaction<'_>, address: &Address, options: &Options) -> 
         let created = options.clock.now().as_millis();
         let sql = "INSERT INTO store (version, id, created, key_check, reserved) VALUES ($1, $2, $3, $4, 0)";
         db.execute(sql, &[&KNOWN, &id.as_str(), &created, &seal.check_value()?]).await?;
-    } else {
+    } else if found < Some(KNOWN) {
         db.execute("UPDATE store SET version = $1", &[&KNOWN]).await?;
     }
     let row = db.query_opt("SELECT id, key_check FROM store", &[]).await?;

@@ -28,7 +28,10 @@ fn of_server(error: &tokio_postgres::Error, place: &Path) -> StoreError {
     match error.code() {
         Some(code) if *code == SqlState::DISK_FULL => StoreError::Full { path },
         Some(code) if is_locked(code) => StoreError::Locked { path },
-        Some(code) if is_read_only(code) => StoreError::ReadOnly { path },
+        Some(code) if is_read_only(code) => {
+            let advice = "use a database user with the right to write, and a server that is not read-only";
+            StoreError::ReadOnly { path, advice }
+        }
         Some(code) if !is_connection(code) => StoreError::Database { path, detail: message_of(error) },
         _ => StoreError::Io {
             action: "reach the store",

@@ -1,7 +1,7 @@
 //! Conversion of SQLite errors into [`StoreError`]s.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rusqlite::ErrorCode;
@@ -29,6 +29,11 @@ fn extended_code(error: &rusqlite::Error) -> Option<i32> {
     error.sqlite_error().map(|error| error.extended_code)
 }
 
+/// Returns the error for a store whose file can't be written.
+pub(super) fn read_only(path: PathBuf) -> StoreError {
+    StoreError::ReadOnly { path, advice: "make the file and its folder writable for this user" }
+}
+
 fn of_sqlite(error: &rusqlite::Error, path: &Path) -> StoreError {
     let here = path.to_owned();
     match error.sqlite_error_code() {
@@ -39,8 +44,8 @@ fn of_sqlite(error: &rusqlite::Error, path: &Path) -> StoreError {
         Some(ErrorCode::SystemIoFailure) if extended_code(error) == Some(SQLITE_IOERR_SHMSIZE) => {
             StoreError::Full { path: here }
         }
-        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly { path: here },
-        Some(ErrorCode::CannotOpen) if !is_writable(path) => StoreError::ReadOnly { path: here },
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => read_only(here),
+        Some(ErrorCode::CannotOpen) if !is_writable(path) => read_only(here),
         Some(ErrorCode::CannotOpen) => io_error("open", path, error),
         Some(ErrorCode::SystemIoFailure) => io_error("read or write", path, error),
         Some(ErrorCode::NotADatabase) => StoreError::NotAStore { path: here },

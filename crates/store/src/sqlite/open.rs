@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
 use windlass_model::id::StoreId;
 
-use super::fault::{Fault, Outcome};
+use super::fault::{Fault, Outcome, read_only};
 use super::frozen::Frozen;
 use super::options::Options;
 use super::schema::{self, Found};
@@ -222,9 +222,7 @@ fn identify(db: &Connection, path: &Path, seal: &mut Seal, key: &KeySource) -> O
 fn io_error(action: &'static str, path: &Path, error: io::Error) -> StoreError {
     let place = path.to_owned();
     match error.kind() {
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            StoreError::ReadOnly { path: place }
-        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => read_only(place),
         io::ErrorKind::StorageFull => StoreError::Full { path: place },
         _ => StoreError::Io { action, path: place, source: Arc::new(error) },
     }

@@ -120,6 +120,17 @@ impl Server {
         self.serve();
     }
 
+    /// Executes SQL statements as the owner of the database, with the program `psql`.
+    ///
+    /// # Panics
+    /// If the server rejects a statement.
+    pub fn execute(&self, sql: &str) {
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.args(["--quiet", "--no-psqlrc", "-v", "ON_ERROR_STOP=1", "-d", &self.url(), "-c", sql]);
+        let ended = psql.stdin(Stdio::null()).status().expect("psql can be run");
+        assert!(ended.success(), "psql: {ended}");
+    }
+
     /// Starts the server program, and waits until it listens.
     fn serve(&self) {
         let mut server = as_user(&self.programs.join("postgres"));
@@ -170,9 +181,9 @@ fn free_port() -> u16 {
     any.local_addr().expect("it has an address").port()
 }
 
-/// Returns the folder that contains the PostgreSQL programs `initdb`, `postgres` and `pg_isready`. The function
+/// Returns the folder that contains the PostgreSQL programs `initdb`, `postgres`, `pg_isready` and `psql`. The function
 /// searches the folders in `PATH`, and the folders `/usr/lib/postgresql/VERSION/bin`. If several folders contain all
-/// three programs, the function returns the last of these folders in alphabetical order. Returns `None` if no folder
+/// four programs, the function returns the last of these folders in alphabetical order. Returns `None` if no folder
 /// contains them.
 fn programs() -> Option<PathBuf> {
     let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
@@ -180,7 +191,7 @@ fn programs() -> Option<PathBuf> {
     folders.sort();
     #[expect(clippy::disallowed_methods, reason = "a test looks where programs are")]
     let path = std::env::var("PATH").unwrap_or_default();
-    let needed = ["initdb", "postgres", "pg_isready"];
+    let needed = ["initdb", "postgres", "pg_isready", "psql"];
     let has_all = |at: &PathBuf| needed.iter().all(|program| at.join(program).is_file());
     path.split(':').map(PathBuf::from).chain(folders).filter(has_all).max()
 }

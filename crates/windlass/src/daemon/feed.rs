@@ -51,7 +51,7 @@ impl Daemon<'_> {
                 self.elsewhere.remove(name);
                 self.changed.insert(name.clone());
             }
-            Event::Renamed { from } => {
+            Event::Renamed { from, .. } => {
                 self.changed.extend(from.parse::<AssemblyName>().ok());
                 self.changed.insert(name.clone());
             }

@@ -84,8 +84,10 @@ pub struct RenamedLog {
     /// The time of the change.
     #[serde(serialize_with = "super::time::one")]
     pub at: Timestamp,
-    /// The previous name of the assembly.
+    /// The name before the change.
     pub from: String,
+    /// The name after the change.
+    pub to: String,
 }
 
 /// A move of an assembly between stores.
@@ -388,7 +390,10 @@ async fn read_feed(store: &dyn Store, name: &AssemblyName) -> Result<FeedLog, Er
                 Event::Imported { file, .. } => {
                     feed.moves.push(MoveLog { at, way: MoveWay::Imported, file });
                 }
-                Event::Renamed { from } => feed.renamed.push(RenamedLog { at, from }),
+                Event::Renamed { from, to } => {
+                    let to = to.unwrap_or_else(|| name.to_string());
+                    feed.renamed.push(RenamedLog { at, from, to });
+                }
                 Event::Forgotten { part } => feed.forgotten.push(ForgottenLog { at, part }),
                 _ => {}
             }

@@ -146,7 +146,7 @@ fn line(event: &Event) -> Option<String> {
         Event::Dismissed { request, intent, why: Some(why) } => format!("{request} {intent} refused: {why}"),
         Event::Dismissed { request, intent, why: None } => format!("{request} {intent} withdrawn"),
         Event::Exported { file, .. } => format!("exported to {file}"),
-        Event::Renamed { from } => format!("renamed; it was {from} before"),
+        Event::Renamed { from, .. } => format!("renamed; it was {from} before"),
         Event::Imported { file, .. } => format!("imported from {file}"),
         _ => return None,
     })
