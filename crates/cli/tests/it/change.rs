@@ -578,11 +578,16 @@ fn a_process_is_cancelled() {
     assert_snapshot!(env.refuses(&["cancel", "small"]), @"error[WL0557]: p1 has ended already: it is cancelled");
     assert_snapshot!(env.refuses(&["cancel", "smal"]), @"error[WL0500]: there is no assembly `smal`; did you mean `small`?");
     assert_snapshot!(env.refuses(&["cancel", "small", "p9"]), @"error[WL0204]: `small` has no process p9; `windlass ps` lists all processes");
+    let resumed_by = "\n  p1 up was cancelled; `windlass retry small` resumes it\n";
+    let status = env.ok(&["status"]).stdout;
+    assert!(status.contains(resumed_by), "{status}");
+    assert_eq!(env.json(&["status"])["assemblies"][0]["cancelled"]["id"], 1);
     env.write(".windlass/volumes/state/go", "");
     let dry = env.run(&["retry", "small", "--dry-run", "--detailed-exitcode"]);
     assert_eq!(dry.code(), Some(3), "{dry}");
     assert_eq!(env.trace(), ["Install"], "a dry run calls nothing");
     env.ok(&["retry", "small", "--parallelism", "1"]);
+    assert!(!env.ok(&["status"]).stdout.contains("cancelled"));
     let dry = env.run(&["retry", "small", "--dry-run", "--detailed-exitcode"]);
     assert_eq!(dry.code(), Some(0), "there is nothing to do any more: {dry}");
     assert_snapshot!(env.ok(&["ps"]).out(), @"

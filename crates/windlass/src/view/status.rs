@@ -9,14 +9,14 @@ use windlass_lifecycle::surge_nodes;
 use windlass_model::assembly::{Action, ElementKind, Endpoint, Referent};
 use windlass_model::instance::InstanceView;
 use windlass_model::record::{
-    CallRecord, CallState, ElementRecord, Failure, PairKey, PairRecord, ProcessRecord,
+    CallRecord, CallState, ElementRecord, Failure, PairKey, PairRecord, ProcessRecord, ProcessStatus,
 };
 use windlass_model::work::Batch;
 use windlass_model::{
     AssemblyName, CallId, DescriptorName, Element, ElementName, InstanceId, ProcessId, PropertyName,
     Relationship, State, Timestamp,
 };
-use windlass_store::{Holder, Snapshot};
+use windlass_store::{Holder, Snapshot, Store};
 
 use super::application::{self, ApplicationStatusView};
 use super::rolling::{InProgress, PauseView};
@@ -54,6 +54,9 @@ pub struct AssemblyView {
     pub created: Timestamp,
     /// The process of the assembly that has not ended, if there is one.
     pub process: Option<ProcessView>,
+    /// The last process of the assembly, if it was cancelled and the assembly has not reached its goal state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cancelled: Option<CancelledView>,
     /// The output properties of the assembly. The outputs of a factory include its instances: each natural id is
     /// listed with the name of the application that manages the instance.
     pub outputs: BTreeMap<PropertyName, Value>,
@@ -246,6 +249,15 @@ pub struct ElementView {
     pub components: Vec<ElementView>,
 }
 
+/// A process that was cancelled before the assembly reached its goal state.
+#[derive(Debug, Clone, Serialize)]
+pub struct CancelledView {
+    /// The id of the process.
+    pub id: ProcessId,
+    /// The intent of the process.
+    pub intent: String,
+}
+
 impl Views<'_> {
     /// Returns the status of one assembly, or of all assemblies.
     ///
@@ -276,7 +288,9 @@ impl Views<'_> {
             let wiring = wiring.get_or_insert_with(|| Wiring::new(store.clone()));
             let application = ApplicationStatusView::of(wiring, &snapshot).await?;
             let instances = application::instances(wiring, &snapshot).await?;
+            let cancelled = CancelledView::of(&*store, &snapshot).await?;
             let mut view = AssemblyView::new(snapshot, holder.as_ref());
+            view.cancelled = cancelled;
             view.application = application;
             view.outputs.extend(instances);
             if let (Some(process), Some(history)) = (&mut view.process, rolling) {
@@ -401,6 +415,7 @@ impl AssemblyView {
             additional: surge_nodes(topology, &snapshot.assembly.surge),
             created: snapshot.assembly.created,
             process: snapshot.processes.last().map(|process| ProcessView::new(process, holder)),
+            cancelled: None,
             undecided: undecided
                 .map(|call| UndecidedView {
                     element: call.element.clone(),
@@ -426,12 +441,17 @@ impl AssemblyView {
 
 impl PartsView {
     fn new(snapshot: &Snapshot) -> Self {
-        let elements = snapshot.assembly.topology.elements().iter();
-        let resources = elements.filter(|element| element.kind == ElementKind::Resource);
-        let states = resources.map(|element| snapshot.elements.get(&element.name).map(|record| record.state));
-        let states: Vec<State> = states.map(Option::unwrap_or_default).collect();
-        Self { active: states.iter().filter(|state| **state == State::Active).count(), all: states.len() }
+        let active = states(snapshot).filter(|state| *state == State::Active).count();
+        Self { active, all: states(snapshot).count() }
     }
+}
+
+/// Returns the state of each desired resource.
+fn states(snapshot: &Snapshot) -> impl Iterator<Item = State> {
+    let elements = snapshot.assembly.topology.elements().iter();
+    let resources = elements.filter(|element| element.kind == ElementKind::Resource);
+    let state = |element: &Element| snapshot.elements.get(&element.name).map(|record| record.state);
+    resources.map(move |element| state(element).unwrap_or_default())
 }
 
 /// Returns the running call of each element. If no program holds the lease of the assembly, no call counts as
@@ -465,6 +485,20 @@ impl ProcessView {
             batches: Vec::new(),
             pauses: Vec::new(),
         }
+    }
+}
+
+impl CancelledView {
+    /// Returns the last process of an assembly that has not reached its goal state, if the process was cancelled.
+    async fn of(store: &dyn Store, snapshot: &Snapshot) -> Result<Option<Self>, Error> {
+        let goal = snapshot.assembly.goal;
+        let has_reached = states(snapshot).all(|state| state == goal) && leaving(snapshot).is_empty();
+        if !snapshot.processes.is_empty() || has_reached {
+            return Ok(None);
+        }
+        let last = store.processes_of(&snapshot.assembly.name, None, 1).await?.pop();
+        let cancelled = last.filter(|last| last.status == ProcessStatus::Cancelled);
+        Ok(cancelled.map(|process| Self { id: process.id, intent: process.title() }))
     }
 }
 

@@ -7,8 +7,8 @@ use super::super::pairs;
 use crate::alike;
 use crate::output::{BAD, ODD, say, styled};
 
-/// Prints one line about the unfinished process of an assembly. Prints nothing if there is no such process. `lead` is
-/// the indentation of the line.
+/// Prints one line about the unfinished or cancelled process of an assembly. Prints nothing if there is no such process.
+/// `lead` is the indentation of the line.
 pub(super) fn print_process(lead: &str, assembly: &AssemblyView) {
     if let Some(process) = &assembly.process {
         let how = match &process.runs {
@@ -20,6 +20,9 @@ pub(super) fn print_process(lead: &str, assembly: &AssemblyView) {
             process.pauses.iter().map(|pause| format!(", {} begins at {}", pause.before, pause.until));
         let rolling: String = batches.chain(pauses).collect();
         say!("{lead}{}", styled(ODD, format!("{} {} {how}{rolling}", process.id, process.intent)));
+    } else if let Some(cancelled) = &assembly.cancelled {
+        let how = format!("was cancelled; `windlass retry {}` resumes it", assembly.name);
+        say!("{lead}{}", styled(ODD, format!("{} {} {how}", cancelled.id, cancelled.intent)));
     }
 }
 
