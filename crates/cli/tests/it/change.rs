@@ -665,6 +665,12 @@ printf 'instances:\n  "%s":\n    status:\n      flags:\n        active: %s\n    
     assert!(drift.contains("+ box added again, it no longer exists\n1 to add\n"), "{drift}");
     assert_eq!(env.json(&["plan", "small"])["drift"][0]["well"], false);
     assert_eq!(env.json(&["status", "small"])["assemblies"][0]["state"], "Active", "nothing is recorded");
+    env.write_small(
+        "effect: repeatable",
+        &[("Install", "true\nanswer"), ("Integrity", health), ("Uninstall", "")],
+    );
+    let drift = env.ok(&["plan", "small"]).stdout;
+    assert!(drift.contains("+ box added again, it no longer exists, its package has changed\n"), "{drift}");
     env.ok(&["down", "small"]);
 }
 

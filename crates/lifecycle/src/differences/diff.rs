@@ -355,7 +355,11 @@ impl RelationshipChange {
 impl fmt::Display for ElementChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let effect = self.effect();
-        let word = if self.kind == ElementChangeKind::Adopted { "adopted" } else { effect.as_str() };
+        let word = match self.kind {
+            ElementChangeKind::Adopted => "adopted",
+            ElementChangeKind::Recreated => "added again, it no longer exists",
+            _ => effect.as_str(),
+        };
         write!(f, "{} {} {word}", effect.symbol(), self.element.local())?;
         match (&self.replaces, &self.descriptor) {
             (Some(before), Some(after)) => write!(f, ", {before} → {after}")?,
@@ -371,7 +375,6 @@ impl fmt::Display for ElementChange {
             }
             ElementChangeKind::Repaired if self.from == State::Failed => f.write_str(", it has failed")?,
             ElementChangeKind::Repaired => f.write_str(", its removal is incomplete")?,
-            ElementChangeKind::Recreated => f.write_str(" again, it no longer exists")?,
             _ if self.values_in_doubt => f.write_str(", its last Reconfigure did not succeed")?,
             _ => {}
         }
