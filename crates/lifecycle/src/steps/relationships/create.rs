@@ -96,9 +96,13 @@ pub(super) fn create<'a>(
             for (published, why) in due(&awaited_in, slot) {
                 planner.constraints.graph.need(step, *published, *why);
             }
-            let ends = pairs.pairs.iter().map(|at| &making.sources[*at]).chain([target]);
-            for end in ends.filter(|end| !is_done(slot, end)) {
-                after_producers(planner.constraints, new, step, end);
+            // A node of an earlier batch usually has its new values. But the planner may have to drop the wait for the
+            // earlier batch, so an operation of the node waits for the outputs in any case.
+            let is_called = |end: End| new.create.iter().any(|call| call.end == end);
+            let sources = pairs.pairs.iter().map(|at| (End::Source, &making.sources[*at]));
+            let ends = sources.chain([(End::Target, target)]);
+            for (_, node) in ends.filter(|(end, node)| is_called(*end) || !is_done(slot, node)) {
+                after_producers(planner.constraints, new, step, node);
             }
             for at in pairs.pairs {
                 if let Some(given) = given_sources.get(at).filter(|_| is_done(slot, &making.sources[*at])) {

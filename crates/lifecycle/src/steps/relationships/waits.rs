@@ -87,9 +87,9 @@ pub(super) fn after_sources<'a>(
 
 /// Makes the step `step`, which creates pairs of the node `end`, wait for outputs that `end` reads.
 ///
-/// The caller has checked that `end` changes in a later batch than the batch of `step`. So at the time of `step`, `end`
-/// still has its old values. But if `step` calls an operation of `end`, the operation gets the new values of `end`. The
-/// new values may contain outputs of other parts, so these parts must publish the outputs before `step`.
+/// At the time of `step`, `end` may still have its old values. But if `step` calls an operation of `end`, the operation
+/// gets the new values of `end`. The new values may contain outputs of other parts, so these parts must publish the
+/// outputs before `step`.
 pub(super) fn after_producers(
     constraints: &mut Constraints<'_>,
     new: &Relationship,

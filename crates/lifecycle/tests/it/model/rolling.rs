@@ -546,6 +546,25 @@ fn the_values_of_called_nodes_are_known() {
     }
 }
 
+/// A case that random tests found: a group with `pre` is the source of a new relationship. The relationship calls an
+/// operation of its target, and the target reads a new output of the same group. No order of the batches suits both.
+#[test]
+fn the_values_of_called_nodes_are_known_if_batches_contradict() {
+    let group = |kind, volatile| Some(Component { reads: Some(0), volatile, ..plain(5, 2, 0, kind) });
+    let version = |producer, tie| {
+        let components = vec![producer, group(0, false), group(2, true)];
+        Spec { components, ties: vec![tie] }.topology()
+    };
+    let old = version(Some(plain(0, 1, 0, 0)), None);
+    let new = version(None, Some(joins(0, 0, (2, 2), (true, false), 1)));
+    let mut world = brought_up(&old, 0);
+    for desired in [&new, &old] {
+        assert!(world.go(Some(desired), &rolling("1"), Luck::GOOD));
+        settles(&mut world, desired);
+    }
+    goes(&mut world);
+}
+
 proptest! {
     #![proptest_config(few(CASES))]
 
