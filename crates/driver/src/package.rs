@@ -133,7 +133,15 @@ pub struct Package {
     /// The pins of an application: the values and commands that the manifest of the application declares. `None` if the
     /// package belongs to an ordinary resource, because only applications have a manifest.
     pins: Option<Arc<Pinned>>,
+    /// The version of the record that contains the package.
+    version: u32,
 }
+
+/// The version of the records that [`Package::to_record`] writes.
+///
+/// The digest in a record of version 1 depends on the order of the fields of record types in the pins, but the record
+/// does not contain this order. So the digest of an application's package can't be checked in version 1.
+const VERSION: u32 = 2;
 
 /// The pins of an application (the values and commands that its manifest declares), and the [`Shape`] of its
 /// instance document. The shape contains the permitted fields of the document, and is computed from the pins.
@@ -164,7 +172,7 @@ impl Package {
     pub fn new(name: DescriptorName, bindings: Bindings, mut files: Vec<PackageFile>) -> Self {
         files.sort_by(|a, b| a.path.cmp(&b.path));
         let digest = digest(&name, &bindings, &files, None);
-        Self { digest, name, bindings, files, pins: None }
+        Self { digest, name, bindings, files, pins: None, version: VERSION }
     }
 
     /// Returns the package with the given [`Pins`] of an application: the values and commands that its manifest
@@ -219,16 +227,18 @@ impl Package {
             digest: self.digest.clone(),
             name: self.name.clone(),
             manifest: match self.pins() {
-                Some(pins) => json!({ "version": 1, "bindings": self.bindings, "pins": pins }),
-                None => json!({ "version": 1, "bindings": self.bindings }),
+                Some(pins) => json!({ "version": self.version, "bindings": self.bindings, "pins": pins }),
+                None => json!({ "version": self.version, "bindings": self.bindings }),
             },
             files: self.files.clone(),
         }
     }
 
-    /// Tells whether the content matches the digest. A package that was read from a record may be damaged.
+    /// Tells whether the content matches the digest. A package that was read from a record may be damaged. If an older
+    /// windlass wrote the record, the digest of an application's package can't be checked, and the result is `true`.
     pub fn is_intact(&self) -> bool {
-        digest(&self.name, &self.bindings, &self.files, self.pins()) == self.digest
+        let is_checkable = self.version >= VERSION || self.pins.is_none();
+        !is_checkable || digest(&self.name, &self.bindings, &self.files, self.pins()) == self.digest
     }
 
     /// Reads a package from a record of the store.
@@ -240,9 +250,14 @@ impl Package {
     pub fn from_record(record: PackageRecord) -> Result<Self, serde_json::Error> {
         #[derive(Deserialize)]
         struct Manifest {
+            #[serde(default = "oldest")]
+            version: u32,
             bindings: Bindings,
             #[serde(default)]
             pins: Option<Pins>,
+        }
+        fn oldest() -> u32 {
+            1
         }
         let manifest: Manifest = serde_json::from_value(record.manifest)?;
         Ok(Self {
@@ -251,6 +266,7 @@ impl Package {
             bindings: manifest.bindings,
             files: record.files,
             pins: manifest.pins.map(Pinned::new),
+            version: manifest.version,
         })
     }
 }
@@ -329,6 +345,35 @@ mod tests {
         assert_ne!(pinned.digest(), one.digest());
         assert!(pinned.is_intact());
         assert_eq!(Package::from_record(pinned.to_record()).unwrap(), pinned);
+    }
+
+    /// The store and export files sort the fields of records. The digest stays valid.
+    #[test]
+    fn the_digest_does_not_depend_on_the_order_of_fields() {
+        let pins = |signature: &str| {
+            let text = format!(r#"{{"control": {{"run": {{"type": {{"receive-command": {signature}}}}}}}}}"#);
+            serde_json::from_str::<Pins>(&text).unwrap()
+        };
+        let unsorted = pins(r#"{"arguments": {"target": "string", "keep": "int"}, "results": {}}"#);
+        let sorted = pins(r#"{"arguments": {"keep": "int", "target": "string"}, "results": {}}"#);
+        let package = Package::new("resource::a::1".parse().unwrap(), Bindings::default(), Vec::new());
+        let package = package.with_pins(unsorted);
+        assert!(Package::from_record(package.to_record()).unwrap().is_intact());
+        assert_eq!(package.digest(), package.clone().with_pins(sorted).digest());
+    }
+
+    /// In a record of version 1, the digest of an application's package can't be checked.
+    #[test]
+    fn an_older_record_is_read() {
+        let package = Package::new("resource::a::1".parse().unwrap(), Bindings::default(), Vec::new());
+        let older = |package: Package| {
+            let mut record = package.to_record();
+            record.manifest["version"] = json!(1);
+            record.digest = PackageDigest("sha256:0".to_owned());
+            Package::from_record(record).unwrap()
+        };
+        assert!(older(package.clone().with_pins(Pins::default())).is_intact());
+        assert!(!older(package).is_intact());
     }
 
     #[test]

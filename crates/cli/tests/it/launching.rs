@@ -268,6 +268,26 @@ fn an_application_is_launched_checked_changed_and_destroyed() {
     env.is_quiet();
 }
 
+/// The arguments of commands may be declared in any order.
+#[test]
+fn an_application_is_exported_and_imported() {
+    let env = cloud();
+    env.edit(
+        "vm.yaml",
+        "receive-command(string key => string file)",
+        "receive-command(string to, int keep => string file)",
+    );
+    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    let before = env.json(&["status", "vm"]);
+    env.ok(&["export", "vm"]);
+    env.ok(&["import", "vm.export"]);
+    assert_eq!(env.json(&["status", "vm"]), before);
+    env.ok(&["app", "reconfigure", "vm", "-p", "configuration.size=large"]);
+    env.ok(&["app", "destroy", "vm"]);
+    assert_eq!(machines(&env), 0);
+}
+
 /// One run of the health check covers all applications of a factory. Applications that no longer exist are
 /// removed, and records of unchanged applications are not written.
 #[test]

@@ -1,9 +1,10 @@
 //! Types of pins and of values.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::name::Name;
 
@@ -36,8 +37,15 @@ pub enum ValueType {
 
 /// The names and types of the fields of a record. Two records with the same fields in a different order are
 /// equal.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct Record(pub IndexMap<Name, ValueType>);
+
+/// Writes the fields sorted by name, so equal records have equal texts. The digest of a package depends on the text.
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.iter().collect::<BTreeMap<_, _>>().serialize(serializer)
+    }
+}
 
 /// The names and types of the values that a command takes and returns.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
