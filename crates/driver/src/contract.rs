@@ -129,13 +129,13 @@ pub trait Driver: Send + Sync {
 pub struct Query {
     /// The package of the resource type.
     pub package: Arc<Package>,
-    /// The entry of `queries` in the resource descriptor that names this driver. The entry also contains the driver
+    /// An entry of `queries` in the resource descriptor. The entry names this driver, and contains the driver
     /// properties.
     pub binding: Binding,
     /// The location to search.
     pub location: Arc<Location>,
-    /// Values for the search by name, such as `location.region`. The [configuration of a call](Call::configuration)
-    /// has the same form.
+    /// The configuration values for the search. Each key is the name of a value, such as `location.region`. The
+    /// [configuration of a call](Call::configuration) has the same form.
     pub configuration: BTreeMap<String, Input>,
     /// The property values that an instance must have.
     pub properties: BTreeMap<String, Value>,

@@ -54,7 +54,7 @@ pub struct Location {
     pub image: Option<String>,
     /// The network of the jobs at the location.
     pub network: Option<String>,
-    /// Named volumes, and the paths where container runtimes mount them.
+    /// The names of volumes, each with the path at which a container runtime mounts this volume.
     pub volumes: BTreeMap<String, String>,
     /// Environment variables of each job. They must not contain secrets, because other programs of the user
     /// may read the environment of a job.
@@ -76,8 +76,9 @@ pub struct Location {
     pub secret: BTreeSet<String>,
 }
 
-/// Whether a job with secrets may share a container with other jobs. The choice matters at a location with a pool:
-/// containers that start before jobs need them, and that run many jobs.
+/// Whether a job with secrets may share a container with other jobs. The choice matters only if the location has a
+/// pool. A pool is a set of containers that are started before jobs need them. A container of a pool can run many
+/// jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]

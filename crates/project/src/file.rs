@@ -346,7 +346,8 @@ fn word(reader: &mut Reader<'_>, key: &str, words: &[&str], node: &Node) -> Opti
     None
 }
 
-/// Reads `volumes`: names, and the absolute paths where container runtimes mount them.
+/// Reads the key `volumes`, a mapping. Each key of the mapping is the name of a volume. The value is the absolute
+/// path at which a container runtime mounts this volume.
 fn volumes(reader: &mut Reader<'_>, node: &Node) -> BTreeMap<String, String> {
     let entries = reader.any_mapping(node, "`volumes`").map(Mapping::entries).unwrap_or_default();
     let mut volumes = BTreeMap::new();

@@ -204,7 +204,8 @@ impl RuntimeKinds {
     }
 }
 
-/// Tells whether a kind accepts a key: `image`, or one of its own settings.
+/// Tells whether a kind of runtime accepts a key of a location. A kind accepts the key `image` if the kind uses
+/// images. A kind accepts any other key if the key is one of its settings.
 fn has(kind: &dyn RuntimeKind, key: &str) -> bool {
     if key == IMAGE {
         return kind.image() != ImageUse::None;

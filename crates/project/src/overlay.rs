@@ -14,8 +14,8 @@ use crate::lmproject::surroundings;
 /// Texts that are used instead of files' contents, for example the buffers of an editor, or fixes that are
 /// not written yet.
 ///
-/// The key of a text is the absolute path of its file without links. Files without a text are read from disk,
-/// up to a size limit.
+/// The key of a text is the absolute path of its file, with all symbolic links resolved. A file without a text is
+/// read from disk, up to a size limit.
 #[derive(Debug, Clone)]
 pub struct Overlay {
     texts: Arc<BTreeMap<PathBuf, Arc<str>>>,

@@ -72,8 +72,9 @@ impl Printed<'_> {
         known.then(|| said.id.clone())
     }
 
-    /// Finds the instance of the call in the output of a script that is not a launch. The output names the instance by
-    /// its natural id. If the instance has no natural id, the output names the instance by its instance id.
+    /// Finds the instance of the call in the output of a script. The role of the script is not launch. The output
+    /// names the instance by its natural id. If the instance has no natural id, the output names the instance by
+    /// its instance id.
     fn named<'o>(&self, output: &'o Output) -> Sorted<'o> {
         let wanted = output.find(input::natural(self.call));
         // If one script runs for several calls, only one of the calls looks at all instances.
@@ -81,8 +82,8 @@ impl Printed<'_> {
         (wanted, all.filter(|said| !self.asked.contains(said.id.as_str())).collect())
     }
 
-    /// Finds the instance of the call in the output of a launch: the instance whose field `instanceId` equals the
-    /// instance id of the call.
+    /// Finds the instance of the call in the output of a launch script. This is the instance whose field
+    /// `instanceId` equals the instance id of the call.
     fn launched<'o>(&self, output: &'o Output) -> Result<Sorted<'o>, Vec<Diagnostic>> {
         let requested = self.call.instance.as_str();
         let (answers, others): (Vec<_>, Vec<_>) =

@@ -1,5 +1,5 @@
-//! The bindings of a package for the driver `script`. A binding is the entry of a descriptor that chooses the
-//! driver for an action.
+//! Bindings for the driver `script` in the descriptor of a package. A binding is an entry of a descriptor. The
+//! entry chooses the driver for an action.
 
 use windlass_driver::{Binding, Package};
 use windlass_model::Action;

@@ -107,10 +107,11 @@ impl Reporter {
         format!("{problem}\n{}", more.concat())
     }
 
-    /// Returns the line of a script's output that contains a place, shortened to [`LINE_CHARS`] characters. Returns
+    /// Returns the line at a place in the output of a script, shortened to [`LINE_CHARS`] characters. Returns
     /// `None` if the line is blank.
     ///
-    /// The method masks secrets before it shortens the line, because it would not recognise a part of a secret.
+    /// Secrets are masked before the line is shortened. Otherwise, a part of a secret could stay at the end of the
+    /// shortened line, and the masking would not find this part.
     fn line_of(&self, place: &Place) -> Option<String> {
         let line = place.source().line(place.start().line)?;
         let text = self.mask(place.source().slice(line));
@@ -121,7 +122,8 @@ impl Reporter {
     /// Returns the last [`TAIL_BYTES`] bytes of a stream, from the beginning of a line if possible. If the stream
     /// is longer, the returned text begins with the line `[…]`.
     ///
-    /// The method masks secrets before it cuts the stream, because it would not recognise a part of a secret.
+    /// Secrets are masked before the stream is cut. Otherwise, a part of a secret could stay at the beginning of
+    /// the returned text, and the masking would not find this part.
     fn tail(&self, stream: &Captured) -> String {
         let text = stream.masked(&self.redactor);
         let text = text.trim_end();

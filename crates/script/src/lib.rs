@@ -56,10 +56,18 @@
 //! | `WINDLASS_OUT` | a folder for output properties: `address` with a text, `address.json` with JSON |
 //! | `WINDLASS_METRICS` | a folder for metrics, with files as in `WINDLASS_OUT` |
 //!
-//! Exit code 0 is success, and 75 means that the instance is still converging. Two meanings apply to health checks
-//! only: 104 means that the instance no longer exists, and any other code up to 125 means that the instance is not
-//! active. All remaining exit codes are failures. The script `discover` prints one JSON object on each line, with the
-//! entry `id` and the properties of an instance.
+//! The exit code of a script has these meanings:
+//!
+//! | exit code | health check | discover | any other script |
+//! |---|---|---|---|
+//! | 0 | the instance is active | success | success |
+//! | 75 | the instance is still converging | failure | the instance is still converging |
+//! | 104 | the instance no longer exists | failure | failure |
+//! | another code from 1 to 125 | the instance is not active | failure | failure |
+//! | above 125 | failure | failure | failure |
+//!
+//! The script `discover` prints one JSON object on each line, with the entry `id` and the properties of an
+//! instance.
 //!
 //! # An example
 //!

@@ -22,9 +22,9 @@ use crate::role::Role;
 /// | `active` is true | reached | differs | differs | reached | can't tell |
 /// | any other status | differs | reached | differs | reached | can't tell |
 ///
-/// The columns are actions. The columns "destroy" and "launch" stand for roles: each applies to all actions whose
-/// script has the role. For example, the column "launch" applies to Create. Each cell is a variant of
-/// [`Observation`].
+/// Each column applies to the actions in its heading. The headings "destroy" and "launch" are roles of scripts: the
+/// column applies to all actions whose script has this role. For example, the column "launch" applies to Create.
+/// Each cell is a variant of [`Observation`].
 ///
 /// The entry "can't tell" has this reason: a status does not show whether an instance was configured, or whether an
 /// operation was performed.
@@ -33,8 +33,9 @@ use crate::role::Role;
 ///
 /// - For destroy of an application, the table applies only if `failed` is true, or if the health check set all three
 ///   flags to false. Otherwise, the observation is converging, because the application still exists.
-/// - For every action except destroy of an application, the health check may report no status. If the last recorded
-///   status is converging, the observation is then converging. Otherwise, the observation is "can't tell".
+/// - If the health check reports no status, the last recorded status decides. If the recorded status is converging,
+///   the observation is converging. Otherwise, the observation is "can't tell". This exception does not apply to
+///   destroy of an application.
 pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> Observation {
     // An application is destroyed only when a script reports that the instance no longer exists or has failed.
     let is_awaited = matches!(role, Some(Role::Destroy)) && call.package.pins().is_some();

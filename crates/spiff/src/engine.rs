@@ -269,11 +269,12 @@ impl Engine {
 
     /// Creates a session for a document and its stubs.
     ///
-    /// In a session, the name `___` in an expression usually refers to the bindings: the values that
-    /// [`with_binding`](Self::with_binding) has set. If the engine has neither bindings nor tags nor optional
-    /// features, the document and its stubs have no common tags. A global tag of a stub is then not visible in the
-    /// next document, and `___` refers to the root of the document itself. The command of the Go program spiff++
-    /// treats its documents in the same way.
+    /// In most sessions, a global tag of a stub is visible in the document, too. The name `___` in an expression
+    /// refers to the bindings: the values that [`with_binding`](Self::with_binding) has set.
+    ///
+    /// If the engine has neither bindings nor tags nor optional features, two other rules apply, as in the command
+    /// of the Go program spiff++. A tag of a stub is visible only in this stub. The name `___` refers to the root
+    /// of the stub or document that contains the expression.
     pub fn session(&self) -> Session {
         let is_plain = self.bindings.is_empty() && self.tags.is_empty() && self.features == Features::NONE;
         self.open(if is_plain { LevelKind::Nothing } else { LevelKind::Bindings })

@@ -58,8 +58,8 @@ pub enum Denied {
     /// The caller has granted this kind of access, but not for this file or folder.
     #[error("`{path}` is outside of the folders granted for {capability}")]
     Outside {
-        /// The kind of access: [`Capability::Read`] or [`Capability::Write`]. Only these two kinds are granted by
-        /// folder.
+        /// The kind of access: [`Capability::Read`] or [`Capability::Write`]. Only these two kinds of access are
+        /// granted for folders.
         capability: Capability,
         /// The file or folder.
         path: String,
@@ -184,16 +184,16 @@ impl Outside {
         self.read.is_empty() && !self.exec && self.fetch.is_none()
     }
 
-    /// Returns the absolute path of a file, in which all symbolic links are resolved. Returns `None` if
-    /// templates may not read the file.
+    /// Returns the absolute path of a file, with all symbolic links resolved. Returns `None` if templates may not
+    /// read the file.
     pub(crate) fn resolve(&self, path: &str) -> Option<String> {
         let granted = self.granted(Capability::Read, path).ok()?;
         Some(granted.canonicalize().ok()?.to_string_lossy().into_owned())
     }
 
-    /// Checks that a file is below a folder that is granted for `capability`. Returns the path of the file,
-    /// in which all symbolic links are resolved. The caller opens the file by this path. So a symbolic link
-    /// that is changed after this check has no effect.
+    /// Checks that a file is below a folder that is granted for `capability`. Returns the path of the file, with
+    /// all symbolic links resolved. The caller opens the file by this path. So a symbolic link that is changed
+    /// after this check has no effect.
     fn granted(&self, capability: Capability, path: &str) -> Result<PathBuf, Denied> {
         let folders = if capability == Capability::Write { &self.write } else { &self.read };
         if folders.is_empty() {

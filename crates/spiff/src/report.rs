@@ -77,9 +77,9 @@ impl Unresolved {
 
     /// Returns a problem for each node of the report.
     ///
-    /// The report can be about an inner document, which an expression has processed. For example, `*template`
-    /// processes the content of a template. The problem of this expression then contains the returned problems as
-    /// its causes.
+    /// The report may be about a document that was processed during the evaluation of an expression. For example,
+    /// the evaluation of `*t` processes the content of the template `t`. If this content has problems, the
+    /// expression fails. The problem of the expression then contains the problems of the content as its causes.
     pub(crate) fn issues(&self) -> Vec<Issue> {
         self.nodes.iter().map(|node| Issue { message: node.line(""), ..node.issue.clone() }).collect()
     }

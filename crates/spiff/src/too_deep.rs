@@ -9,11 +9,13 @@ const STEP: usize = 128 * 1024;
 /// Bytes of the new stack that is allocated when the current stack is nearly full.
 const GROWN: usize = 2 * 1024 * 1024;
 
-/// Number of bytes of the stack that a thread can use before [`with_stack`] checks whether enough stack is free.
-/// The bytes are counted from the place of the thread's first call of `with_stack`.
+/// Number of stack bytes for which [`with_stack`] skips its check. The bytes are counted from the thread's first
+/// call of `with_stack`. If the thread has used more bytes since this call, `with_stack` checks whether enough
+/// stack is free.
 ///
-/// A check at each call would take too long. A check needs the address of the end of the stack. For the main
-/// thread, this address is read from `/proc/self/maps`, and this takes longer than processing a small template.
+/// A check at each call would take too long, because a check needs the address of the end of the stack. For the
+/// main thread, the address is read from `/proc/self/maps`. Reading this file takes longer than processing a small
+/// template.
 const NEAR: usize = 64 * 1024;
 
 thread_local! {

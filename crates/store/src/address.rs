@@ -47,7 +47,8 @@ fn masked_query(query: &str) -> String {
     shown.join("&")
 }
 
-/// Splits a URL into its scheme and the text after `://`. Returns `None` for a list such as `host=db password=a://b`.
+/// Splits an address into the scheme and the text after `://`. Returns `None` if the address is no URL. For
+/// example, `host=db password=a://b` is no URL, but a list of parameters.
 pub(crate) fn split_url(address: &str) -> Option<(&str, &str)> {
     address.split_once("://").filter(|(scheme, _)| scheme.chars().all(|c| c.is_ascii_alphanumeric()))
 }

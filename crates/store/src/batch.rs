@@ -56,7 +56,8 @@ pub enum Change {
     /// Drops a version of the lease's assembly. If no other version, assembly or document needs a package of the
     /// version, the package is also dropped.
     DropVersion(ProcessId),
-    /// Drops an event of the lease's assembly, if it exists. The store's last event always stays.
+    /// Drops the event with this number. Has no effect if the lease's assembly has no event with this number, or if
+    /// the event is the store's last one.
     DropEvent(Seq),
     /// Puts a step of an existing process.
     PutStep(Box<StepRecord>),
@@ -78,12 +79,14 @@ pub enum Change {
     /// Puts a package, unless a package with the same digest exists. A package stays only while an assembly,
     /// a version or a document pins it. So a change that pins the package must follow in the same batch.
     PutPackage(Box<PackageRecord>),
-    /// Puts a document. Its [scope](windlass_model::document::DocumentScope) is the lease's assembly or the project. A
-    /// document of the assembly is dropped with the assembly. The batch is refused if the stored document does not meet
-    /// the condition [`expected`](DocumentDraft::expected), or if a package of the document is missing.
+    /// Puts a document. The [scope](windlass_model::document::DocumentScope) of the document must be the lease's
+    /// assembly or the project. A document of the assembly is dropped with the assembly. The batch is refused if
+    /// the stored document does not meet the condition [`expected`](DocumentDraft::expected), or if a package of
+    /// the document is missing.
     PutDocument(Box<DocumentDraft>),
-    /// Drops a document, if it exists. Its [scope](windlass_model::document::DocumentScope) is the lease's assembly or
-    /// the project. The batch is refused if the stored document does not meet the condition [`Expected`].
+    /// Drops a document, if the document exists. The [scope](windlass_model::document::DocumentScope) of the
+    /// document must be the lease's assembly or the project. The batch is refused if the stored document does not
+    /// meet the condition [`Expected`].
     DropDocument(Box<DocumentKey>, Expected),
     /// Ends an open request of the lease's assembly: puts its final record, and drops its sealed content.
     EndRequest(Box<RequestRecord>),

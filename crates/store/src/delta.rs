@@ -1,12 +1,12 @@
-//! The difference between two JSON documents, as a JSON document whose size is proportional to the
-//! difference.
+//! Computes the difference between two JSON documents. The result is a JSON document whose size is proportional to
+//! the difference.
 //!
-//! A version of an assembly takes hundreds of kilobytes, of which a scaling changes a few hundred bytes. JSON
-//! patch crates (RFC 6902) compare arrays by index: one node inserted into a list of elements makes the patch
-//! repeat all following elements. Every scaling inserts nodes that way, so this module matches array items by
-//! their `name`.
+//! The record of an assembly version takes hundreds of kilobytes. A scaling inserts nodes into a list of elements,
+//! and so changes only a few hundred bytes of the record. Crates for JSON patches (RFC 6902) compare arrays by
+//! index. If one node is inserted, the patch repeats all elements after the node. So this module matches the items
+//! of arrays by their `name`.
 //!
-//! A delta is `null` if nothing changed. Otherwise it is one of these arrays:
+//! If nothing changed, the delta is `null`. Otherwise, the delta has one of three forms:
 //!
 //! | | |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | `["{", {key: delta}, [key]]` | an object: deltas of the changed or added members, then the removed keys |
 //! | `["[", [item]]` | an array: its items in the new order |
 //!
-//! Each item of an array is one of these arrays. `from` is the index of an item in the old array:
+//! In the third form, each `item` also has one of three forms. `from` is the index of an item in the old array:
 //!
 //! | | |
 //! |---|---|

@@ -10,9 +10,11 @@ use crate::lease::Lease;
 
 /// The leases that have a failed batch.
 ///
-/// The engine commits without waiting for each ticket. If the store applied a batch after an earlier one
-/// failed, it could contain the end of a call without its start. For example, a full disk may reject a large
-/// batch and accept a small one. A new lease has a new epoch, so the failure does not affect it.
+/// The store refuses all further batches of such a lease. The engine commits batches without waiting until the
+/// earlier batches are stored. After a failed batch, a later batch could succeed: for example, a full disk may
+/// reject a large batch and accept a small one. The store could then contain the end of a call, but not its start.
+///
+/// If the assembly gets a new lease, the new lease has a new epoch. So the failure does not affect the new lease.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fence(BTreeMap<AssemblyName, Epoch>);
 

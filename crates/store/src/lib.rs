@@ -1,9 +1,9 @@
 //! Durable state of windlass: records, leases, events, secrets, documents and pinned packages.
 //!
-//! An orchestrator, such as windlass, can crash at any point. Everything that it reported as done must survive
-//! the crash completely. An orchestrator that lost its lease must not change the records of the next holder. The trait
-//! [`Store`] states these guarantees. `SqliteStore` implements them in one file, and `PostgresStore` in a
-//! schema of a PostgreSQL database.
+//! An orchestrator, such as windlass, can crash at any point. Everything that it reported as done must survive the
+//! crash completely. An orchestrator that lost its lease must not change the records of the next holder. The trait
+//! [`Store`] states these guarantees, and two types fulfil them. `SqliteStore` keeps the state in one file.
+//! `PostgresStore` keeps the state in a schema of a PostgreSQL database.
 //!
 //! A program, the [`Holder`], takes the [`Lease`] of an assembly, commits [`Batch`]es of changes under the
 //! lease, and releases the lease:

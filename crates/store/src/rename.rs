@@ -19,8 +19,8 @@ pub struct Rename {
     /// The other assemblies whose records contain the old name. These are the assemblies that refer to the renamed
     /// assembly, and the assemblies that the renamed assembly owns.
     pub others: BTreeSet<AssemblyName>,
-    /// The new plans of processes. In these plans, the caller has replaced the old name of the assembly by the new
-    /// name. A store can't read plans, so it leaves the plans of all other processes unchanged.
+    /// The new plans of processes. A store can't read plans, so the caller has replaced the old name of the
+    /// assembly by the new name in these plans. If a process has no plan in this map, its old plan stays.
     pub plans: BTreeMap<ProcessId, PlanText>,
 }
 
@@ -81,8 +81,8 @@ mod rows {
         JOIN process ON process.id = call.process WHERE process.assembly = $1)";
 
     /// The tables, each with the condition that selects the rows of an assembly. The conditions for jobs, calls and
-    /// steps read the column `assembly` of the table `process`. So a renaming must change the column `record` in all
-    /// these tables before it changes the column `assembly`.
+    /// steps read the column `assembly` of the table `process`. A renaming changes this column, too. So it must
+    /// first change the column `record` in all tables of this list, and only then the column `assembly`.
     pub(crate) const ROWS: [Rows; 9] = [
         Rows { table: "element", of_assembly: "assembly = $1", renamed: record::<ElementRecord> },
         Rows { table: "instance", of_assembly: "assembly = $1", renamed: record::<InstanceRecord> },

@@ -1,4 +1,4 @@
-//! Functions for requests, documents and natural ids that are the same for every store.
+//! Functions that all kinds of stores use. The functions are about requests, documents and natural ids.
 
 use windlass_model::document::DocumentKey;
 use windlass_model::record::{Event, EventDraft};

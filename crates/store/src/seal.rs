@@ -72,7 +72,8 @@ impl Seal {
         })
     }
 
-    /// Seals a fixed value. Programs that open the store later check their key with the sealed value.
+    /// Seals a fixed value, which is then kept in the store. Each program that opens the store decrypts this value
+    /// to check its own key.
     pub(crate) fn check_value(&self) -> Result<Vec<u8>, StoreError> {
         self.seal(&check_name(), &Sensitive::new(Vec::new()))
     }

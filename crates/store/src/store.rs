@@ -180,8 +180,8 @@ pub trait Store: Send + Sync {
     /// Reads the same records as [`load`](Self::load), without the secrets, so that no key is needed.
     async fn load_sealed(&self, scope: &AssemblyName) -> Result<Option<Snapshot>, StoreError>;
 
-    /// Reads up to `limit` assemblies whose names come after `after`, sorted by name. `None` reads from the
-    /// first name.
+    /// Reads up to `limit` assemblies whose names come after `after`, sorted by name. If `after` is `None`, reads
+    /// from the first name.
     async fn assemblies(
         &self,
         after: Option<&AssemblyName>,
@@ -266,8 +266,8 @@ pub trait Store: Send + Sync {
     /// [`StoreError::Key`] if the secret part can't be decrypted.
     async fn document_secrets(&self, key: &DocumentKey) -> Result<Option<Sensitive<Vec<u8>>>, StoreError>;
 
-    /// Reads up to `limit` documents of a scope and kind whose names come after `after`, sorted by name.
-    /// `None` reads from the first name.
+    /// Reads up to `limit` documents of a scope and kind whose names come after `after`, sorted by name. If `after`
+    /// is `None`, reads from the first name.
     async fn documents(
         &self,
         scope: &DocumentScope,
@@ -286,8 +286,8 @@ pub trait Store: Send + Sync {
     /// Reads a process of any assembly.
     async fn process(&self, process: ProcessId) -> Result<Option<ProcessRecord>, StoreError>;
 
-    /// Reads up to `limit` processes of an assembly that are older than `before`, newest first. `None` reads
-    /// from the newest process. Also works after the assembly was deleted.
+    /// Reads up to `limit` processes of an assembly, newest first. If `before` contains a process, reads only
+    /// processes that are older than this process. Also works after the assembly was deleted.
     async fn processes_of(
         &self,
         scope: &AssemblyName,

@@ -11,7 +11,8 @@ use windlass_model::Timestamp;
 pub struct Tick {
     /// The boot id and the time namespace. Ticks of different boots can't be compared.
     pub boot: String,
-    /// Milliseconds since a point in time that is the same for all ticks of one boot.
+    /// Milliseconds since a fixed point in time. All values of the type `Tick` from one boot have the same fixed
+    /// point.
     pub millis: i64,
 }
 

@@ -38,16 +38,18 @@ pub(crate) struct Obstacle {
 }
 
 impl Obstacle {
-    /// Creates the error that this obstacle blocks the operation at `path`. The obstacle is at `path` or at an
-    /// ancestor of `path`, so the path of the obstacle consists of the first keys of `path`.
+    /// Converts this obstacle to an error. The error states that the obstacle blocks the operation at `path`. The
+    /// obstacle is at `path` or at an ancestor of `path`, so the path of the obstacle consists of the first keys of
+    /// `path`.
     pub(crate) fn of(self, path: &Path) -> NotViable {
         let obstacle = Path::walked(&path.as_slice()[..self.depth]);
         NotViable { path: path.clone(), obstacle, expected: self.expected, found: self.found }
     }
 
-    /// Increases the depth of the obstacle by `keys`. For example, [`viable`] has checked only the value at the
-    /// path `a.b` of a document, so the depth counts from this value. After an increase by 2, the depth counts from
-    /// the top of the document.
+    /// Increases the depth of the obstacle by `keys`. The depth is the number of keys from the value that
+    /// [`viable`] has checked to the obstacle. For example, `viable` has checked the value at the path `a.b` of a
+    /// document. After an increase by 2, the depth is the number of keys from the top of the document to the
+    /// obstacle.
     pub(crate) fn below(self, keys: usize) -> Self {
         Self { depth: self.depth + keys, ..self }
     }

@@ -53,8 +53,8 @@ pub(crate) enum Mode {
 /// `status` and `note`, and the place `/$set/status.note`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cursor {
-    /// The path of the current value in the document, as a list of keys. In the check of an update, it is the path
-    /// at which the update changes the document.
+    /// The keys of a path in the document. In the check of a document, the value that is being checked has this
+    /// path. In the check of an update, the update changes the document at this path.
     pub(crate) keys: Vec<String>,
     /// The place in the checked JSON value. This value is an update or a document.
     pub(crate) place: Place,
@@ -301,8 +301,8 @@ fn unknown_path(node: &Node, keys: &[String]) -> Problem {
     }
 }
 
-/// Creates the problem "no such path" for the path `keys`. `names` are the valid keys in place of the last key. The
-/// suggested path ends with the most similar of these names.
+/// Creates the problem "no such path" for the path `keys`. The last key of this path is wrong. `names` are the keys
+/// that would be valid in its place. The problem suggests a path that ends with the most similar of these names.
 fn near<'a>(names: impl Iterator<Item = &'a str> + Clone, keys: &[String]) -> Problem {
     let (last, above) = keys.split_last().map_or(("", &[][..]), |(last, above)| (last.as_str(), above));
     let nearest = suggest::nearest(last, names.clone()).map(|name| {

@@ -26,8 +26,8 @@ impl Keys {
         Self(Rule::OneOf(names.into_iter().map(Into::into).collect()))
     }
 
-    /// Permits keys that pass a test. `expected` describes such a key, and completes the sentence "expected
-    /// …": `a name of letters and digits`.
+    /// Permits keys that pass a test. `expected` describes such a key, for example `a name of letters and digits`.
+    /// In error messages, this description stands after the words "the key is not".
     pub fn matching(expected: impl Into<Cow<'static, str>>, test: fn(&str) -> bool) -> Self {
         Self(Rule::Matching(expected.into(), test))
     }

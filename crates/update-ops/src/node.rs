@@ -220,8 +220,8 @@ impl Node {
         }
     }
 
-    /// Returns a node that contains itself. It is this node, or the node for which this node is a placeholder.
-    /// Returns `None` if this node neither contains itself nor is a placeholder.
+    /// Returns this node if it contains itself. If this node is a placeholder for another node, returns that other
+    /// node. Otherwise, returns `None`.
     pub(crate) fn recursion(&self) -> Option<Arc<Self>> {
         match &self.sort {
             Sort::Again(target) => target.upgrade(),

@@ -1,4 +1,4 @@
-//! Places in a JSON value that the crate reads. This value is an update, a patch or a document.
+//! Places in an update, a patch or a document that was passed to this crate.
 
 use std::fmt;
 
@@ -15,9 +15,10 @@ pub enum Step {
 /// A place in a JSON value that was passed to this crate: an update, a patch or a document. Errors contain places.
 ///
 /// In contrast, a [`Path`](crate::Path) belongs to the document that an update changes. For example, the number in
-/// the update `{"$set": {"status.message": 1}}` has the place `/$set/status.message`. Its path is `status.message`.
+/// the update `{"$set": {"status.message": 1}}` has the place `/$set/status.message` and the path `status.message`.
 ///
-/// A place is displayed as a JSON Pointer (RFC 6901). With the steps of a place, a caller can find its line in a text.
+/// A place is displayed as a JSON Pointer (RFC 6901). If the JSON value was read from a text, a caller can find the
+/// line of a place by the steps of the place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place(Vec<Step>);
 

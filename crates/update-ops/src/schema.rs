@@ -93,8 +93,8 @@ impl Writer {
         schemas
     }
 
-    /// Returns the JSON Schema for the values of a node. If the node contains itself, the schema is a reference to a
-    /// shared definition. `field` is the name of the nearest record field that contains the node. A new definition is
+    /// Returns the JSON Schema for the values of a node. If the node contains itself, the schema is a reference to
+    /// a shared definition. `field` is the name of the nearest field that contains the node. A new definition is
     /// named after this field.
     fn value(&mut self, node: &Arc<Node>, field: &str) -> Value {
         let Some(target) = node.recursion() else { return self.value_of(node, field) };
@@ -104,8 +104,8 @@ impl Writer {
         json!({ "$ref": format!("#/$defs/{name}") })
     }
 
-    /// Adds a definition for a node that contains itself. Returns the name of the definition: `field`, or a name
-    /// that begins with `field` if a definition with this name exists already.
+    /// Adds a definition for a node that contains itself. Returns the name of the definition. The name is `field`.
+    /// If a definition with the name `field` exists already, a number is appended to the name.
     fn define(&mut self, node: &Arc<Node>, field: &str) -> String {
         let is_taken = self.definitions.contains_key(field);
         let name = if is_taken { format!("{field}{}", self.names.len() + 1) } else { field.to_owned() };
@@ -169,8 +169,8 @@ impl Writer {
     /// The value is the JSON Schema of the operand. The root of all nodes gets no entry, because the root has no
     /// path.
     ///
-    /// `path` is the regular expression that matches the path of `node`. `field` is the name of `node` in its record.
-    /// If `node` is an entry of a map, `field` is the name of the field that contains the map.
+    /// `path` is the regular expression that matches the path of `node`. `field` is the name of the field that
+    /// contains `node`. If `node` is an entry of a map, `field` is the name of the field that contains the map.
     fn paths(
         &mut self,
         operator: Operator,
@@ -233,14 +233,14 @@ fn all_steps(node: &Node) -> Vec<Step<'_>> {
     }
 }
 
-/// Adds a regular expression to `found` for each placeholder below `node` that stands for the node `target`. In the
-/// shape of a node that contains itself, a placeholder leads back to this node.
+/// Finds all placeholders for the node `target`. If `target` contains itself, a placeholder below `target` stands
+/// for `target`. The function searches `node`, which is `target` or a node below `target`.
 ///
-/// The expression matches the path from `target` to the placeholder. The parameter `path` is the expression for the
-/// path from `target` to `node`.
+/// For each placeholder, the function adds a regular expression to `found`. The expression matches the path from
+/// `target` to the placeholder. The parameter `path` is the expression for the path from `target` to `node`.
 ///
-/// For example, each node of a tree has the fields `left` and `right`, which contain further nodes. Then the
-/// expressions are `\.left` and `\.right`.
+/// For example, `target` describes the nodes of a binary tree. The fields `left` and `right` of `target` contain
+/// placeholders for `target`. The expressions are then `\.left` and `\.right`.
 fn repeats(node: &Node, target: &Arc<Node>, path: &str, found: &mut Vec<String>) {
     for Step { pattern, node, .. } in all_steps(node) {
         let path = format!(r"{path}\.{pattern}");

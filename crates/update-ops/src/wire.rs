@@ -35,8 +35,9 @@ impl Update {
     /// $pushAll: { log: [ one, two ] }        # append to a list
     /// ```
     ///
-    /// If the whole update or the operand of an operator is `null` or `{}`, it changes nothing. If the value of a
-    /// path below `$pushAll` is a map, the map is appended as one entry.
+    /// An update that is `null` or `{}` changes nothing. An operator whose operand is `null` or `{}` also changes
+    /// nothing. If the operand of `$pushAll` contains a map for a path, the map is appended to the list as one
+    /// entry.
     ///
     /// # Errors
     /// All errors: a wire form that is no map, unknown operators and paths, operators that the shape forbids,
@@ -62,7 +63,8 @@ impl Update {
     /// This function is for operations that a program creates, not for input that a person writes. The shape
     /// describes the permitted documents. This function checks only that the shape contains each path, and that
     /// each value is a map, a list or a leaf as the shape requires. Other rules, such as required fields, are not
-    /// checked. The places in errors are the places that the operations would have in the wire form.
+    /// checked. The [`Place`] in an error is the place that the wrong operation would have in the wire form of an
+    /// update, such as `/$set/status.message`.
     ///
     /// # Errors
     /// Unknown paths, values of a wrong sort, and conflicts.

@@ -7,8 +7,8 @@ use windlass_model::resolve::Resolved;
 use super::*;
 use crate::{Bindings, Location, PrivateState, Settled};
 
-/// Returns the package of a resource that declares these transitions. The default driver of the resource is `noop`,
-/// with these driver properties.
+/// Returns the package of a resource that declares the given transitions. The default driver of the resource is
+/// `noop`, and `properties` contains the driver properties.
 fn package(transitions: &[Transition], properties: Value) -> Package {
     let default = vec![Binding {
         driver: Noop.kind(),

@@ -1,4 +1,5 @@
-//! Test cases for checkpoints. A checkpoint is an intermediate result of a call that the driver has recorded.
+//! Test cases for checkpoints. A checkpoint is an intermediate result that a driver records while it performs a
+//! call.
 
 use super::calls::apply;
 use super::trial::{Incident, not_recorded};

@@ -27,8 +27,10 @@ impl Fault {
     pub const ALL: [Self; 3] = [Self::Panics, Self::NoAnswer, Self::TwoAnswers];
 }
 
-/// A driver of the kind `faulty`, for tests of the engine. A driver that [`performing`](Self::performing) creates has a
-/// [`Fault`] in `perform`. A driver that [`looking`](Self::looking) creates has a fault in `observe` and in `discover`.
+/// A driver of the kind `faulty`, for tests of the engine. The driver violates the contract of drivers in one way,
+/// which is called its [`Fault`]. If the driver was created by [`performing`](Self::performing), the method
+/// `perform` has the fault. If the driver was created by [`looking`](Self::looking), the methods `observe` and
+/// `discover` have the fault.
 ///
 /// The driver runs one job for each performed call. All actions are observable, and have the effect [`Effect::Once`]: a
 /// second execution may do harm.
@@ -39,13 +41,13 @@ pub struct Faulty {
 }
 
 impl Faulty {
-    /// Creates a driver that has the fault when it performs a call. The job of the call runs first, and then,
-    /// for example, the driver panics.
+    /// Creates a driver that violates the contract when it performs a call. The driver runs the job of the call.
+    /// After the job, the driver commits the given fault: for example, it panics.
     pub fn performing(fault: Fault) -> Self {
         Self { performing: Some(fault), looking: None }
     }
 
-    /// Creates a driver that has the fault when it observes instances or searches for instances.
+    /// Creates a driver that commits the given fault when it observes instances or searches for instances.
     pub fn looking(fault: Fault) -> Self {
         Self { performing: None, looking: Some(fault) }
     }

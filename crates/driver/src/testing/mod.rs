@@ -92,7 +92,8 @@ impl Subject {
         Self { driver: Arc::new(driver), runtime: None, calls }
     }
 
-    /// Sets the runtime of the jobs. The calls must request at least one job.
+    /// Sets the runtime that runs the jobs of the driver. At least one call of a subject with a runtime must
+    /// request a job.
     #[must_use]
     pub fn on(mut self, runtime: Arc<dyn Runtime>) -> Self {
         self.runtime = Some(runtime);

@@ -16,7 +16,7 @@ const SHORTEST: usize = 4;
 /// The value of a secret property that the cases add to each call.
 const SECRET: &str = "conf0rmance-s3cret";
 
-/// No secret of a call is in its jobs, except in their input: stdin and files.
+/// The jobs of a call contain no secret of the call, except in stdin and in the input files.
 pub async fn not_in_jobs(subject: &Subject) {
     for call in calls(subject) {
         let trial = subject.trial();

@@ -71,7 +71,8 @@ impl InventoryForm {
 
 /// Returns the hosts of a group and of the groups in it, in the order of the inventory.
 ///
-/// The places in the result do not contain lines of the file, because a variable may be a secret.
+/// Each host and each problem has a place in the inventory. The places refer to a copy of the file without text,
+/// because the value of a variable may be a secret.
 ///
 /// # Errors
 ///

@@ -33,7 +33,8 @@ pub(super) fn expanded(pattern: &str, most: usize) -> Result<Vec<String>, String
 ///
 /// # Errors
 /// Returns an error if the range is invalid, or if a range of numbers has more than `most` values. The error is a
-/// text that follows the pattern of the host names in a message, such as "stands for too many hosts".
+/// text such as "stands for too many hosts". In a message, the pattern of the host names stands in front of this
+/// text.
 fn values(range: &str, most: usize) -> Result<Vec<String>, String> {
     let wrong = || format!("has `[{range}]`, which is no range such as `[01:03]` or `[a:c]`");
     let parts: Vec<&str> = range.split(':').collect();

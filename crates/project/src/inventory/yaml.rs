@@ -109,8 +109,8 @@ fn mapping<'n>(inventory: &mut Draft, node: &'n Node, what: &str) -> Option<&'n 
     node.as_mapping()
 }
 
-/// Returns the variables of a mapping. If a value has a YAML tag, or contains a value with a tag, the result
-/// contains `None` in place of this value.
+/// Returns the variables of a mapping. A variable is `None` in the result if its value has a YAML tag, or contains
+/// a value with a tag.
 fn variables(mapping: &Mapping) -> Variables {
     let value = |node: &Node| (!has_tag(node)).then(|| node.to_value(Reading::Text));
     mapping.iter().map(|entry| (entry.key.text().to_owned(), value(&entry.value))).collect()

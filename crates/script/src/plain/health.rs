@@ -14,8 +14,9 @@ use crate::role::Role;
 /// The observation tells whether the action of `call` has succeeded. `role` is the role of the script for this
 /// action.
 ///
-/// The columns of the tables are actions. The columns "destroy" and "launch" stand for roles: each applies to all
-/// actions whose script has the role. For example, the column "launch" applies to Create.
+/// Each column of the tables applies to the actions in its heading. The headings "destroy" and "launch" are roles
+/// of scripts: the column applies to all actions whose script has this role. For example, the column "launch"
+/// applies to Create.
 ///
 /// Each cell is a variant of [`Observation`]. For example, "reached" means that the instance is in the state that the
 /// action requests. "Differs" means that the instance exists, but is in another state.
@@ -29,8 +30,8 @@ use crate::role::Role;
 /// | 104 | absent | reached | reached | absent | absent |
 /// | 1 to 125, except 75 and 104 | differs | reached | can't tell | can't tell | can't tell |
 ///
-/// If the recorded status of the instance is converging, the rows for 75 and 104 stay the same. These rows replace the
-/// other two rows:
+/// If the recorded status of the instance is converging, the two rows for 75 and 104 of the table above apply. For
+/// all other exit codes, this table applies:
 ///
 /// | exit code | Integrity | Stop, destroy | any other action |
 /// |---|---|---|---|

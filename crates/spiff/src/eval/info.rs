@@ -8,8 +8,9 @@ use crate::value::{Flags, Issue, Redirect, Value};
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
     Value(Value),
-    /// A required value is not known yet. The next pass evaluates the expression in this variant. For example, if
-    /// `a` in `a || b` has failed, and the value of `b` is not known yet, this expression is `b`.
+    /// A required value is not known yet. This variant contains the expression that the next pass evaluates in
+    /// place of the old one. For example, `a` in `a || b` has failed, and the value of `b` is not known yet. This
+    /// variant then contains `b`.
     Later(Child),
     /// The evaluation failed. In most cases, [`Info::issue`] contains a message about the cause.
     Failed,

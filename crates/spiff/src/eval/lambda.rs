@@ -11,11 +11,12 @@ use super::{Env, Eval, Info, Outcome, Parts};
 use crate::syntax::ast::{Child, Expr, Lambda, Place};
 use crate::value::{Callable, Issue, Map, Node, Value};
 
-/// Returns the environment that a new lambda captures. `env` is the environment of the lambda expression. In the body
-/// of the lambda, a path such as `_.a` begins in the captured environment.
+/// Returns the environment that a new lambda captures. In the body of the lambda, a path such as `_.a` begins in
+/// this environment. `env` is the environment of the lambda expression.
 ///
-/// If `_` refers to an outer lambda or template in `env`, the result is the environment that the outer lambda or
-/// template has captured. Otherwise, the result is `env`.
+/// The lambda expression may be in the body of another lambda, or in a template. The name `_` then refers to this
+/// outer lambda or template, and the new lambda captures the same environment as the outer one. In all other cases,
+/// the new lambda captures `env`.
 fn static_scope(env: &Env) -> Env {
     match env.name(SELF) {
         Some(Found::Own(_, own)) => own,
@@ -111,9 +112,10 @@ pub(super) enum Style {
 /// Calls a lambda. `named` contains the arguments with names, such as `x=1`, and `arguments` contains the other
 /// arguments.
 ///
-/// The body of the lambda is evaluated in the scope of the caller, not in the scope in which the lambda was created.
-/// The parameters are additional names in the body. Further additional names are the parameters and local values that
-/// the lambda captured at its creation. For `locally`, see [`eval`](super::eval).
+/// The body of the lambda is evaluated in the scope of the caller, not in the scope in which the lambda was
+/// created. The body can also refer to the parameters of the lambda, and to the names that the lambda captured at
+/// its creation. The captured names are the parameters and local values that were visible to the lambda expression.
+/// For `locally`, see [`eval`](super::eval).
 pub(super) fn call(
     closure: &Closure,
     style: Style,

@@ -151,8 +151,8 @@ impl Parts {
         }
     }
 
-    /// Evaluates `expr`, the only part of an expression. Returns the value of `expr`, and the information from the
-    /// evaluation.
+    /// Evaluates `expr`, the only part of an expression. Returns the value of `expr`, and a `Parts` that contains
+    /// the [`Info`] from the evaluation.
     ///
     /// If the evaluation of `expr` fails, `Err` contains the outcome [`Outcome::Failed`] of the whole expression. A
     /// value that is not known yet also counts as a failure.
@@ -174,8 +174,8 @@ impl Parts {
         Eval::later(Arc::new(rebuild(&mut self)), info)
     }
 
-    /// Returns the expression that the next pass evaluates for a part. The first call returns the expression for
-    /// the first part, the second call the expression for the second part, and so on.
+    /// Returns the expression that the next pass evaluates in place of one part. The first call returns the
+    /// expression for the first part, the second call returns the expression for the second part, and so on.
     pub(crate) fn next(&mut self) -> Child {
         self.taken += 1;
         self.pushed[self.taken - 1].clone()
@@ -211,8 +211,9 @@ fn valid_or(expr: &Child, left: &Child, right: &Child, env: &Env) -> Eval {
     instead(first.info, eval(right, env, false))
 }
 
-/// Returns the outcome of the right side of `||` or `//`, with the joined information of both sides. The
-/// right side alone decides whether the value is undefined.
+/// Returns the result of `a || b` or `a // b` if the value of `b` is used. `first` is the information from the
+/// evaluation of `a`, and `second` is the result of `b`. The returned information combines the information from
+/// both evaluations. Only `b` decides whether the value is undefined.
 fn instead(first: Info, second: Eval) -> Eval {
     let undefined = second.info.undefined;
     let mut info = first.join(second.info);

@@ -29,8 +29,9 @@ pub(crate) struct Scope {
     /// The scope at which references with a leading dot, such as `.a`, begin. `None` if they begin at this scope
     /// itself.
     root: Option<Arc<Scope>>,
-    /// Whether this scope is the boundary around a document with its own root. In such a document, references with
-    /// a leading dot begin at the scope directly inside this scope. See [`Env::with_new_root`].
+    /// Whether this scope encloses a document that has its own root. A reference with a leading dot in that
+    /// document begins at the root of the document, and not at a scope outside of the document. See
+    /// [`Env::with_new_root`].
     ends_root: bool,
     /// Path of the map in the document; `None` for bindings and parameters.
     pub(crate) path: Option<Steps>,
@@ -82,8 +83,8 @@ impl Scope {
 #[derive(Debug)]
 pub(crate) struct Flow {
     id: u64,
-    /// Number of steps in the path of the node that is processed as a document. It is 0 for a template or a
-    /// stub.
+    /// Number of steps in the path at which the document begins. The number is 0 for a template or a stub. The
+    /// content of an instantiated template begins at the path of the node that instantiates the template.
     base: usize,
     /// Scopes that lambdas and templates have captured. After each pass over the document,
     /// [`update`](Self::update) gives these scopes the current fields of their maps.
@@ -115,8 +116,8 @@ impl Flow {
     }
 }
 
-/// Processes documents while an expression is evaluated: instantiated templates, and documents that functions
-/// merge.
+/// Processes documents that the evaluation of an expression requires. For example, such a document is the content
+/// of an instantiated template, or a document that a function merges.
 ///
 /// The code that processes documents is a layer above the code that evaluates expressions. So the evaluation can't
 /// call the processing directly. Instead, the evaluation calls the processor in its [`Level`].
@@ -124,7 +125,8 @@ pub(crate) trait Processor: Debug + Send + Sync {
     /// Processes a document in the scope `env` until a pass changes nothing. No stub overrides its nodes.
     fn run(&self, document: &Node, env: &Env) -> (Node, Unresolved);
 
-    /// Processes stubs, and then a template with them. The result contains no temporary nodes and no escapes.
+    /// Processes the stubs, and then the template. The processed stubs supply values to the template. The result
+    /// contains no temporary nodes and no escapes.
     fn cascade(&self, template: &Node, stubs: &[Node], env: &Env) -> Result<Node, Unresolved>;
 }
 
@@ -135,10 +137,12 @@ pub(crate) struct Level {
     pub(crate) processor: &'static dyn Processor,
     /// Stubs of the document, by descending precedence.
     pub(crate) stubs: Vec<Node>,
-    /// The environment in which the document is processed; `None` for the outermost level, to which no document
-    /// belongs. If the caller of the engine processes the document, this is the environment of the bindings (values
-    /// that the caller has set). If an expression processes the document, this is the environment of the
-    /// expression. For example, an expression processes the content of a template.
+    /// The environment around the document; `None` for the outermost level, to which no document belongs.
+    ///
+    /// If the caller of the engine has passed the document, the environment belongs to the outermost level. This
+    /// environment contains the bindings (values that the caller has set). An expression can also begin the
+    /// processing of a document. For example, the expression `merge(a, b)` merges the documents `a` and `b`. The
+    /// environment around these documents is the environment of the expression.
     pub(crate) outer: Option<Env>,
     /// Name of the document.
     pub(crate) source: Arc<str>,

@@ -169,8 +169,8 @@ impl State {
         Ok(())
     }
 
-    /// Records that a limit is exceeded, and so ends all processing. The argument and the result are the
-    /// message about the limit.
+    /// Ends all processing, because a limit is exceeded. `limit` is the message about this limit. The method stores
+    /// the message, unless an earlier message is stored. Returns `limit` for use as an error.
     pub(crate) fn exhaust(&self, limit: &str) -> String {
         lock(&self.exhausted).get_or_insert_with(|| limit.to_owned());
         self.is_exhausted.store(true, Ordering::Relaxed);
@@ -414,7 +414,8 @@ impl State {
         self.next_document();
     }
 
-    /// Ends the processing of a document. Its tags then no longer belong to the current document.
+    /// Ends the processing of a document. The tags of this document stay in the list of tags, but do not belong to
+    /// the document that is processed next.
     pub(crate) fn next_document(&self) {
         for tag in lock(&self.tags).values_mut() {
             tag.current = false;

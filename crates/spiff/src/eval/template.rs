@@ -1,5 +1,5 @@
-//! Templates. The marker `&template` declares a template. The operator `*` instantiates it: the content of
-//! the template is processed, and the result is the value.
+//! Templates. The marker `&template` declares a template. The operator `*` instantiates a template: the engine
+//! processes the content of the template. The result is the value of the expression that contains the operator.
 
 use std::sync::Arc;
 
@@ -86,8 +86,8 @@ pub(crate) fn instantiate(expr: &Child, value: &Value, template: &Template, env:
     failed(&unresolved, &template.path)
 }
 
-/// Returns the cost in steps of a value that a template has created. Parts that other values also contain
-/// cost nothing.
+/// Returns the cost of a value that a template has created, as a number of steps. A list or map that another value
+/// also contains costs nothing.
 fn made(value: &Value) -> u64 {
     crate::too_deep::with_stack(|| match value {
         Value::List(list) if Arc::strong_count(list) == 1 => {

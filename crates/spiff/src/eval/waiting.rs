@@ -17,7 +17,8 @@ use crate::value::{Annotations, Map, Node, Pending, Value};
 /// list contains the node, or `None` if the reference led to no node.
 pub(crate) type Seen = Box<[Option<Sight>]>;
 
-/// A node to which a reference led, in the state in which the last evaluation of the expression saw it.
+/// A node to which a reference led during the last evaluation of an expression. The `Sight` describes the node as
+/// it was at that time.
 ///
 /// Lists, maps and expressions are stored as weak references. The reason: a stored value may contain
 /// expressions, and each expression contains `Sight`s of nodes from an earlier pass. So strong references
@@ -53,7 +54,8 @@ impl Sight {
         Self { value, annotations }
     }
 
-    /// Tells whether a node is unchanged: the same list, map or expression in memory, or an equal scalar.
+    /// Tells whether `node` is the node that this `Sight` describes, without changes. A list, map or expression
+    /// must be the same object in memory. Scalars and annotations must be equal.
     fn is(&self, node: &Node) -> bool {
         let same_value = match (&self.value, node.value()) {
             (SeenValue::Scalar(before), now) => before == now,

@@ -114,9 +114,10 @@ impl<'e> Incremental<'e> {
         Some((node.clone(), env))
     }
 
-    /// Records in [`readers`](Self::readers) to which nodes an expression refers. `at` is the index in `open` of the
-    /// node that contains the expression. Returns `false`, and records nothing, if the value of the expression may
-    /// depend on anything besides references.
+    /// Records the nodes to which an expression refers. `at` is the index in `open` of the node that contains the
+    /// expression. For each node to which the expression refers, the method adds `at` to
+    /// [`readers`](Self::readers). Returns `false`, and records nothing, if the value of the expression may depend
+    /// on anything besides references.
     fn watch(&mut self, at: usize, expression: &Arc<dyn Pending>, document: &Node) -> bool {
         let Some(references) = Expression::of(expression).and_then(waiting::references) else { return false };
         for reference in references {
@@ -172,8 +173,8 @@ struct Survey {
 }
 
 impl Survey {
-    /// Searches the node `now`, and the nodes below it, for open nodes (nodes without a value), and records their
-    /// paths. `before` is the node at the same path before the previous pass.
+    /// Searches the node `now` and the nodes below `now` for open nodes (nodes without a value). Records the paths
+    /// of the open nodes. The previous pass has replaced the node `before` by the node `now` at the same path.
     ///
     /// Returns `false` if incremental passes are not possible. For example, they are not possible if a map with a
     /// merge key contains an open node. A later pass may then change the map, but an incremental pass would not

@@ -195,8 +195,9 @@ fn insertion(
 /// Evaluates the control structures among the entries of a list.
 ///
 /// If the result of a control structure is a list, the entries of the result replace the control structure. Any
-/// other result replaces the control structure as a single entry. In this case, a later pass processes the entries
-/// of `work`, because the result may still be the unevaluated control structure.
+/// other result replaces the control structure as a single entry. Such a result may be the control structure
+/// itself, because it can't be evaluated yet. So the function sets `work.processed` to false after such a result. A
+/// later pass then processes all entries of the list.
 ///
 /// The paths of nodes in a control structure do not contain the position of the control structure in the list. The Go
 /// program spiff++ has the same rule.
@@ -273,9 +274,11 @@ enum Key {
     None,
 }
 
-/// Returns the last step of the path of each entry. If all entries have keys and all keys differ, the step is
-/// the key, such as `name:x`. Otherwise, the step is the position of the entry, such as `[0]`. If the key of
-/// an entry is not known yet, the entry has no step.
+/// Returns the last step of the path of each entry:
+///
+/// - If the key of the entry is not known yet, the entry has no step.
+/// - If all entries have keys and all keys differ, the step is the key, such as `name:x`.
+/// - In all other cases, the step is the position of the entry, such as `[0]`.
 fn steps(work: &Work, env: &Env, visit: impl Visit) -> Vec<Option<Arc<str>>> {
     let by_index = |at: usize| Arc::from(format!("[{at}]"));
     if work.keyless {

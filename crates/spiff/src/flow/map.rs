@@ -16,8 +16,8 @@ use crate::value::{Annotations, Flags, Map, Node, Redirect, Value};
 
 /// The state of a map during a pass.
 struct Work {
-    /// During the pass, the fields that the merge key inserts. If the pass changes the map, `fields` contains all
-    /// fields of the new map at the end. If the pass does not change the map, `fields` stays empty.
+    /// First, the fields that the merge key inserts. At the end of the pass, all fields of the new map. If the pass
+    /// does not change the map, `fields` is always empty.
     fields: Map,
     /// Fields that the map itself contains, with their values after this pass, sorted by key. Fields that the merge key
     /// inserts are not included.
@@ -46,8 +46,8 @@ enum Base {
     Pending(Node),
     /// The merge key stays, with this node as its value. This pass evaluates the other fields of the map.
     Stay(Node),
-    /// The map becomes a template. If this variant contains a node, the node becomes the value of the merge key.
-    /// Otherwise, this pass removes the merge key.
+    /// The map becomes a template. If this variant contains a node, this node becomes the value of the merge key in
+    /// the template. If this variant contains no node, the template has no merge key.
     Template(Option<Node>),
 }
 
@@ -147,8 +147,9 @@ fn keep(work: &mut Work, key: &Arc<str>, child: Node) {
     work.kept.push((key.clone(), child));
 }
 
-/// Evaluates `child`, the value of the merge key in the map `whole`. Stores the fields that the merge key inserts
-/// in `work`. The result tells how this pass changes the map, for example that it removes the merge key.
+/// Evaluates `child`, the value of the merge key in the map `whole`. The merge key inserts fields into the map. The
+/// function stores these fields in `work`. The result tells how this pass changes the map. For example,
+/// [`Base::Gone`] means that the pass removes the merge key.
 ///
 /// The merge key may name another path in the stubs, such as `other.path` in `<<: (( merge other.path ))`. The
 /// function then also sets this path in `env`.
@@ -246,8 +247,8 @@ fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool
             work.fields = (**same).clone();
         }
         if !work.fields.contains_key(key) {
-            // The flag `INJECT` makes the node override a value of the next document, even if the node has
-            // the marker `&default`.
+            // The map may be in a stub of another document. The flag `INJECT` makes the node override a value of
+            // that document, even if the node has the marker `&default`.
             let node = instantiated(node.clone())
                 .annotate(|annotations| annotations.flags |= Flags::INJECT | Flags::INJECTED);
             work.fields.insert(key.clone(), node);
@@ -257,8 +258,9 @@ fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool
     injected
 }
 
-/// Creates the node that replaces the map `node` after this pass. The new node is the map with the fields in `work`, a
-/// template, or the result of a control structure.
+/// Creates the node that replaces the map `node` after this pass. If `is_template` is true, the new node is a
+/// template. If the map is a control structure, the new node is the result of the control structure. In all other
+/// cases, the new node is a map with the fields in `work`.
 ///
 /// If `same` is true, the pass has not changed the fields of the map. `env` is the environment of the map, and `inner`
 /// is the environment of the fields.

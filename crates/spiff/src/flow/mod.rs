@@ -90,7 +90,7 @@ pub(crate) fn prepare(stubs: &[Node], outer: &Env, keep: Keep) -> Result<Vec<Nod
     Ok(prepared)
 }
 
-/// Processes the stubs, and then the template with the processed stubs.
+/// Processes the stubs, and then the template. The processed stubs supply values to the template.
 fn cascade(template: &Node, stubs: &[Node], outer: &Env, keep: Keep) -> Result<Node, Unresolved> {
     let prepared = prepare(stubs, outer, keep)?;
     apply(template, &prepared, outer, keep)

@@ -230,7 +230,7 @@ fn evaluated(
 /// expression that the next pass evaluates.
 ///
 /// The annotations of the new node come from `node`, from `info` (the information from the evaluation) and from
-/// `carried`. If `info` contains the name of a key field or a redirect, the function also stores it in `carried`.
+/// `carried`. The fields `key_name` and `redirect` of `info` are also stored in `carried`, if they are set.
 fn noted(
     value: Value,
     node: &Node,

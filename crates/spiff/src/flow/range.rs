@@ -71,8 +71,8 @@ impl Range {
     }
 }
 
-/// Reads the variables of `<<for` from `value`, the value of this key. The variable of the outermost loop comes
-/// first.
+/// Reads the variables of nested loops from `value`, the value of the key `<<for`. The variable of the outermost
+/// loop comes first.
 pub(super) fn ranges(value: &Node) -> Result<Vec<Range>, String> {
     match value.value() {
         Value::Map(map) => {

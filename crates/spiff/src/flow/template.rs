@@ -8,8 +8,9 @@ use crate::eval::{Env, Eval, Info, template};
 use crate::syntax::ast::{Child, Expr};
 use crate::value::{Annotations, Flags, Node, TemplateValue, Value};
 
-/// Returns `node` with a template as its value. Each use of the template processes the content `prepared`. If the
-/// template itself is written to a document, the engine writes the old value of `node`.
+/// Returns a copy of `node` that has a new template as its value. Each use of the template processes the content
+/// `prepared`. If the output contains a node whose value is the template, the engine writes the value of `node`
+/// there.
 pub(super) fn as_template(node: &Node, prepared: Node, env: &Env) -> Node {
     let template = Template { path: env.path.text(), prepared, original: node.clone(), env: env.clone() };
     node.with_value(template.into_value())

@@ -11,9 +11,10 @@ use crate::value::Node;
 pub(super) trait Visit: Copy {
     /// Processes a node in one pass.
     ///
-    /// If `overriding` is true, a value for the node in a stub replaces the value of the node. If `as_template` is
-    /// true, a map, list or expression becomes a template, whose content is evaluated later. If the node has the
-    /// marker `&tag:`, and is completely evaluated, other expressions can then refer to the node by its tag.
+    /// If `overriding` is true, and a stub contains a value for the node, the value in the stub replaces the value
+    /// of the node. If `as_template` is true, a map, list or expression becomes a template, whose content is
+    /// evaluated later. If the node has the marker `&tag:`, and is completely evaluated, other expressions can then
+    /// refer to the node by its tag.
     fn visit(self, node: &Node, env: &Env, overriding: bool, as_template: bool) -> Node;
 
     /// Processes a node in one pass, like [`visit`](Self::visit) with the arguments `overriding` and `as_template` set to

@@ -1,4 +1,4 @@
-//! Conversion of arguments to types, and of values to Go's names and formats.
+//! Converts arguments to Rust types. Also writes values and the names of types as the Go program spiff++ does.
 
 use super::{FunctionError, Host};
 use crate::value::{Node, Value, number};
@@ -25,17 +25,17 @@ pub(super) fn texts<S: AsRef<str>>(texts: impl IntoIterator<Item = S>) -> Value 
     Value::list(texts.into_iter().map(|text| Value::string(text)))
 }
 
-/// Returns the text of an argument. If it is no text, fails with `message`.
+/// Returns an argument as a text. If the argument is no text, fails with `message`.
 pub(super) fn text<'a>(node: &'a Node, message: &str) -> Result<&'a str, FunctionError> {
     node.as_str().ok_or_else(|| FunctionError::failed(message))
 }
 
-/// Returns the integer of an argument. If it is no integer, fails with `message`.
+/// Returns an argument as an integer. If the argument is no integer, fails with `message`.
 pub(super) fn int(node: &Node, message: &str) -> Result<i64, FunctionError> {
     node.as_int().ok_or_else(|| FunctionError::failed(message))
 }
 
-/// Returns the entries of a list. If the argument is no list, fails with `message`.
+/// Returns the entries of an argument that is a list. If the argument is no list, fails with `message`.
 pub(super) fn list<'a>(node: &'a Node, message: &str) -> Result<&'a [Node], FunctionError> {
     node.as_list().ok_or_else(|| FunctionError::failed(message))
 }

@@ -278,8 +278,8 @@ fn list_to_map(_: &mut dyn Host, arguments: &[Node]) -> Outcome {
 /// Returns the arguments of a call of the function `name`. If the only argument is a list, returns the entries of
 /// this list instead.
 ///
-/// Each argument or entry must be a map, or a template whose content is a map. Otherwise, the function fails. It
-/// also fails if the list is empty.
+/// Each argument or entry must be a map, or a template whose content is a map. If there is any other argument or
+/// entry, or if the list is empty, the result is an error.
 fn maps(name: &str, arguments: &[Node]) -> Result<Vec<Node>, FunctionError> {
     let check = |at: usize, node: &Node| {
         let at = at + 1;

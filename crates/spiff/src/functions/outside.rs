@@ -25,8 +25,8 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 /// Returns a function that converts a refused or failed access ([`Denied`]) to an error. The message of the error
-/// begins with `name`. This is the name of the template function that needs the access, as messages of the Go
-/// program spiff++ write it.
+/// begins with `name`. `name` stands for the template function that needs the access, and has the spelling of the
+/// messages of the Go program spiff++. For example, the name `listFiles` stands for the function `list_files`.
 fn denied(name: &str) -> impl Fn(Denied) -> FunctionError {
     let name = name.to_owned();
     move |error| FunctionError::failed(format!("{name}: {error}"))
@@ -74,8 +74,9 @@ fn command(arguments: &[Node]) -> Result<Vec<String>, FunctionError> {
     }
 }
 
-/// Converts the output of a command to a node. If the output is a map, or begins with `---`, it is read as
-/// YAML. If not, it becomes an integer or a text.
+/// Converts the output of a command to a node. If the output is the YAML text of a map, the node is this map. If
+/// the output is YAML and begins with the line `---`, the node is the content of the YAML document. Any other
+/// output becomes an integer or a text.
 fn output(bytes: &[u8]) -> Outcome {
     let text = String::from_utf8_lossy(bytes);
     if let Ok(node) = read_document(&Source::new("exec", text.as_ref()))
@@ -211,8 +212,9 @@ impl<'a> Signs<'a> {
 /// marks the content as base64. Returns the content as text, and the bytes of the file:
 ///
 /// - In most cases, the bytes are the text in UTF-8. For null, the text and the bytes are empty.
-/// - If `options.binary` is true, or if `encoded` is true and the node is a string, the text is base64. The bytes
-///   are the decoded text. If the text is not valid base64, the bytes are the text itself.
+/// - If `options.binary` is true, or if `encoded` is true and the node is a string, the function tries to decode
+///   the text as base64. If the text is valid base64, the bytes are the decoded text. If not, the bytes are the
+///   text in UTF-8.
 /// - If the value of the node is [`Value::Bytes`], the bytes are this value, and the text is empty.
 pub(super) fn content(node: &Node, options: &Options, encoded: bool) -> (String, Vec<u8>) {
     let text = match node.value() {

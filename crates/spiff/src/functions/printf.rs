@@ -174,8 +174,8 @@ impl Reader<'_> {
         spec
     }
 
-    /// Parses the number of an argument in brackets, such as `[2]`, if the text continues with such a number. The
-    /// directive then uses the argument with this number next. Returns `false` if the number is invalid.
+    /// Parses a number in brackets, if the text continues with a bracket. The number selects the next argument that
+    /// the directive uses: `[2]` selects the second argument. Returns `false` if the number is invalid.
     fn index(&mut self) -> bool {
         let Some(behind) = self.rest.strip_prefix('[') else { return true };
         self.reordered = true;
@@ -233,8 +233,9 @@ fn print(argument: &Argument, verb: char, spec: Spec) -> String {
     })
 }
 
-/// Pads a text to the width of a directive. The flag `-` adds spaces on the right. Otherwise, the flag `0` adds
-/// zeros on the left. Without these flags, spaces are added on the left. A longer text stays unchanged.
+/// Pads a text to the width of a directive. With the flag `-`, the function adds spaces on the right. With the flag
+/// `0`, but without `-`, the function adds zeros on the left. With neither flag, the function adds spaces on the
+/// left. A text that is longer than the width stays unchanged.
 fn pad(text: &str, spec: Spec) -> String {
     let fill = spec.width.unwrap_or(0).saturating_sub(text.chars().count());
     match (spec.minus, spec.zero) {

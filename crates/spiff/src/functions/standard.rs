@@ -63,8 +63,8 @@ fn register(registry: &mut Registry) {
 mod tests {
     use super::*;
 
-    /// The modules for a Cargo feature register exactly the functions that `left_out` lists for this Cargo
-    /// feature.
+    /// The module `left_out` lists the functions that a build without a Cargo feature lacks. With the feature,
+    /// other modules register exactly these functions.
     #[test]
     #[cfg(all(feature = "crypto", feature = "x509"))]
     fn each_feature_has_its_functions() {

@@ -190,8 +190,8 @@ pub struct Merge {
     pub replace: bool,
     /// Whether it is an error if the stubs contain no value.
     pub required: bool,
-    /// Whether the merge is `merge none`. Its value is null, and no stub overrides a node below
-    /// the node of the merge.
+    /// Whether the merge is `merge none`. The value of the merge `merge none` is null. No stub overrides the nodes
+    /// below the node that contains this merge.
     pub none: bool,
     /// The name of the key field in `merge on FIELD`. The key field identifies the entries of a list.
     pub key: Option<Arc<str>>,
@@ -235,13 +235,14 @@ pub enum Mapping {
     List,
     /// The mapping `map{…}`, which creates a map of the results.
     Map,
-    /// The mapping `select[…]`, which creates a list of the entries for which the condition holds.
+    /// The mapping `select[…]` of a list or a map. The result is a list of the values of those entries that meet
+    /// the condition.
     SelectList,
-    /// The mapping `select{…}`, which creates a map of the entries for which the condition holds.
+    /// The mapping `select{…}` of a map. The result is a map of those entries that meet the condition.
     SelectMap,
-    /// The mapping `filter[…]`, which creates a list of the entries of a list for which the condition holds.
+    /// The mapping `filter[…]` of a list. The result is a list of those entries that meet the condition.
     FilterList,
-    /// The mapping `filter{…}`, which creates a map of the entries of a map for which the condition holds.
+    /// The mapping `filter{…}` of a map. The result is a map of those entries that meet the condition.
     FilterMap,
 }
 
@@ -298,8 +299,8 @@ impl Marker {
 }
 
 impl Expr {
-    /// Tells whether the expression is a merge without a path, or contains one as an operand at its top
-    /// level.
+    /// Tells whether the expression is a merge without a path, such as `merge`. Also returns `true` if the
+    /// expression joins such a merge to other expressions, for example by `||`: `merge || a`.
     pub fn includes_direct_merge(&self) -> bool {
         match self {
             Self::Merge(merge) => !merge.redirect,

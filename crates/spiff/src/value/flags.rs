@@ -5,8 +5,6 @@ use std::ops::{BitOr, BitOrAssign};
 
 /// A set of flags of a node. Some flags are markers that the template contains, such as `&temporary`. The engine itself
 /// sets the other flags.
-///
-/// The *next document* of a stub is the stub or template to which the stub supplies values.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Flags(u16);
 
@@ -74,8 +72,9 @@ impl Flags {
         self.0 == 0
     }
 
-    /// Tells whether the flag [`INJECT`](Self::INJECT) or [`DEFAULT`](Self::DEFAULT) is set. In a stub, these flags
-    /// mark a node that the engine adds to the next document if that document lacks the node.
+    /// Tells whether the flag [`INJECT`](Self::INJECT) or [`DEFAULT`](Self::DEFAULT) is set. A stub supplies values
+    /// to a document. In a stub, these flags mark a node that the engine adds to this document if the document
+    /// lacks the node.
     pub const fn is_inject(self) -> bool {
         self.has(Self::INJECT) || self.has(Self::DEFAULT)
     }
@@ -85,8 +84,7 @@ impl Flags {
         self.has(Self::DEFAULT) && !self.has(Self::INJECT)
     }
 
-    /// Tells whether the node is a field of a map with the marker `&default`, and does not have this marker
-    /// itself.
+    /// Tells whether the node lacks the marker `&default`, but is part of a map that has this marker.
     pub const fn is_implied(self) -> bool {
         self.has(Self::IMPLIED) && !self.has(Self::DEFAULT)
     }

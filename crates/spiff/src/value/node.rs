@@ -155,8 +155,8 @@ pub enum Redirect {
     To(Path),
 }
 
-/// Information about a node that the engine needs while it processes a document. It is dropped before the
-/// document is written.
+/// Information about a node, for the processing of its document. The engine drops the annotations of all nodes
+/// before it writes the document.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a node")]
 #[derive(Clone, Debug, Default)]
 pub struct Annotations {
@@ -166,7 +166,8 @@ pub struct Annotations {
     pub redirect: Redirect,
     /// Whether the value is the result of `merge replace`. The engine does not process such a value further.
     pub replace: bool,
-    /// Whether a merge expression has taken the value from a stub. No stub overrides such a value again.
+    /// Whether a merge expression has taken the value from a stub. If so, the value is final: the engine does not
+    /// replace this value by a value from a stub.
     pub merged: bool,
     /// Whether the expression of the node begins with `prefer`.
     pub preferred: bool,
@@ -181,8 +182,8 @@ pub struct Annotations {
     /// not count.
     pub error: bool,
     /// For an expression: whether the expression waits for another node that has a problem. For any other node:
-    /// whether the node has a problem of its own, such as a map with two merge keys. In the second case,
-    /// [`error`](Self::error) is also true.
+    /// whether the node has a problem of its own, such as a map with two merge keys. If a node has a problem of its
+    /// own, [`error`](Self::error) is also true.
     pub failed: bool,
     /// Problem of the node, if it has one.
     pub issue: Option<Arc<Issue>>,

@@ -166,8 +166,8 @@ impl Reader<'_> {
         Ok(self.node(value))
     }
 
-    /// Refuses a tab that indents a node outside of brackets, as the Go program spiff++ does.
-    /// `windlass_source` accepts such tabs.
+    /// Returns an error if a tab indents the node. The method is called only for nodes outside of brackets. The Go
+    /// program spiff++ refuses the same tabs, but `windlass_source` accepts them.
     fn refuse_tab(&self, tree: &Tree) -> Result<(), ReadError> {
         if matches!(tree.as_scalar().map(Scalar::style), Some(Style::Literal | Style::Folded))
             || tree.span().is_empty()

@@ -1,9 +1,9 @@
 //! Translation of each change into PostgreSQL statements.
 //!
-//! Most statements of a batch are sent before the server's first answer arrives, so all of them cost one
-//! round trip together. The answer to a statement may show that the change must be refused, for example
-//! because the row belongs to another assembly. The answers are checked after all of these statements have
-//! been sent.
+//! Most statements of a batch are sent in groups. All statements of a group are sent before the server's first
+//! answer arrives, so the whole group costs one round trip. The answer to a statement may show that a change must
+//! be refused, for example because a row belongs to another assembly. The answers are checked after the whole group
+//! has been sent.
 
 use futures::future::join_all;
 use tokio_postgres::Client;
@@ -293,8 +293,9 @@ impl StatementList<'_> {
         });
     }
 
-    /// Adds a statement that puts a record with an id, such as a process. If another assembly has a record with
-    /// this id, the statement affects no row, and the change is refused.
+    /// Adds a statement that inserts or replaces a record that has an id of its own. For example, the record of a
+    /// process has such an id. If another assembly has a record with the same id, the statement affects no row, and
+    /// the change is refused.
     fn run_if_own(&mut self, sql: &'static str, values: Vec<Value>) {
         self.statements.push(Statement {
             change: self.change,
@@ -305,8 +306,9 @@ impl StatementList<'_> {
         });
     }
 
-    /// Adds a statement that puts a record below another record, for example a step below its process. If the other
-    /// record is missing or belongs to another assembly, the statement affects no row, and the change is refused.
+    /// Adds a statement that inserts or replaces a record below another record, for example a step below its
+    /// process. If the other record is missing or belongs to another assembly, the statement affects no row, and
+    /// the change is refused.
     fn run_under(&mut self, sql: &'static str, values: Vec<Value>) {
         self.statements.push(Statement {
             change: self.change,

@@ -22,8 +22,8 @@ use crate::error::StoreError;
 use crate::request::document_name;
 use crate::seal::Seal;
 
-/// Stores a document that belongs to the project, and not to an assembly. Also stores those of `packages` that the
-/// store does not contain yet. Calls [`lock_feed`] first.
+/// Stores a document of the project. A document of the project belongs to no assembly. Also stores those of
+/// `packages` that the store does not contain yet. The function calls [`lock_feed`] first.
 ///
 /// Returns [`StoreError::DocumentChanged`] if the stored document does not meet the condition
 /// [`expected`](DocumentDraft::expected). Returns [`StoreError::NoPackage`] if the document needs a package that is
@@ -50,8 +50,9 @@ pub(super) async fn store(
     }
 }
 
-/// Drops a document that belongs to the project, and not to an assembly, if the document exists. Calls [`lock_feed`]
-/// first. Returns [`StoreError::DocumentChanged`] if the stored document does not meet the condition `expected`.
+/// Drops a document of the project, if the document exists. A document of the project belongs to no assembly. The
+/// function calls [`lock_feed`] first. Returns [`StoreError::DocumentChanged`] if the stored document does not meet
+/// the condition `expected`.
 pub(super) async fn remove(db: &impl GenericClient, key: &DocumentKey, expected: Expected) -> Outcome<()> {
     lock_feed(db).await?;
     if drop(db, key, expected).await? {

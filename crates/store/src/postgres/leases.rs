@@ -23,8 +23,8 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Reads the current time of the server. Returns the data from which the store decides about a lease at this
-    /// time.
+    /// Returns the data by which the store decides whether a lease is still valid. The data contains the current
+    /// time of the server, which this function reads.
     pub(super) async fn policy(&self, db: &impl GenericClient) -> Outcome<LeasePolicy<'_>> {
         Ok(LeasePolicy { now: now(db).await?, terms: self.terms, processes: &*self.processes })
     }

@@ -35,7 +35,8 @@ pub(super) struct Connections {
 /// The outcome of a transaction that is not known to be committed.
 struct Failed<T> {
     fault: Fault,
-    /// The transaction and its result, if its commit was not answered.
+    /// If the server did not answer the commit: the transaction, and the value that the transaction had computed
+    /// before the commit.
     unanswered: Option<(Xact, T)>,
 }
 

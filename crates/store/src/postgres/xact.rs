@@ -21,9 +21,10 @@ pub(super) enum Fate {
     Aborted,
     /// The transaction is still open, because the server has not noticed that the client is gone.
     Open,
-    /// windlass can't find out whether the transaction was committed. The server was restarted, and reports a
-    /// committed transaction with the same number. After a crash, the server may give the number of an interrupted
-    /// transaction to a later transaction. So the committed transaction may be a later one.
+    /// windlass can't find out whether the transaction was committed. The server was restarted, and now reports a
+    /// committed transaction with the same number as this transaction. After a crash, the server may give the
+    /// number of an interrupted transaction to a later transaction. So the committed transaction may be a later
+    /// one.
     Unknown,
 }
 

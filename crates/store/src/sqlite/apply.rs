@@ -59,8 +59,8 @@ pub(super) fn batch(db: &Connection, seal: &Seal, lease: &Lease, batch: &Batch) 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Applied {
     Yes,
-    /// Another assembly already uses the id or the name in the change, such as the natural id in [`Change::Claim`]. The
-    /// change had no effect.
+    /// The change contains an id or a name that another assembly already uses. For example, [`Change::Claim`]
+    /// contains a natural id. The change had no effect.
     Taken,
     /// The change refers to a record that is missing, belongs to another assembly, or does not permit the change. For
     /// example, the request in [`Change::EndRequest`] has already ended.

@@ -81,9 +81,10 @@ impl SqliteStore {
     /// Opens the store at `path`, and migrates a store of an older version. The call waits for the disk. If
     /// another program has locked the file, the call waits for it up to the busy timeout.
     ///
-    /// If the options do not create a store, a store of the current version can also be opened in a read-only folder or
-    /// on a full disk. Each write to the open store then fails with [`StoreError::ReadOnly`] or [`StoreError::Full`]. A
-    /// read fails with the same error if another program has changed the store since it was opened.
+    /// In a read-only folder or on a full disk, the method can open only an existing store of the current version,
+    /// and only if the option `create` is false. Each write to the open store then fails with
+    /// [`StoreError::ReadOnly`] or [`StoreError::Full`]. A read fails with the same error if another program has
+    /// changed the store since it was opened.
     ///
     /// # Errors
     /// [`StoreError::Missing`] if there is no store and the options forbid creating one.
@@ -481,8 +482,8 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-/// Returns whether and when the writer thread truncates the write-ahead log after a batch. If the batch drops or
-/// replaces secrets, the log may contain the secrets until it is truncated.
+/// Returns whether and when the writer thread truncates the write-ahead log after a batch. The log must be
+/// truncated if the batch drops or replaces secrets, because the log may still contain the old secrets.
 fn wipes(batch: &Batch) -> Wipes {
     let wipes = batch.changes().iter().map(|change| match change {
         Change::DropAssembly(_) => Wipes::Now,

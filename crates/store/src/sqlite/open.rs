@@ -201,7 +201,7 @@ fn bring_up_to_date(
 }
 
 /// Writes the only row of the table `store`. The row contains the id of the store, and a fixed value that is sealed
-/// with the store's key. A program that opens the store later checks its own key by decrypting this value.
+/// with the store's key. Each program that opens the store decrypts this value to check its own key.
 fn found_store(db: &Connection, seal: &Seal, options: &Options) -> Outcome<()> {
     let id = StoreId::random(&*options.entropy);
     db.execute(

@@ -103,8 +103,8 @@ fn rewrite_versions(db: &Connection, rename: &Rename, scope: &AssemblyName) -> O
     Ok(())
 }
 
-/// Changes the records of the assembly `scope` in one table, which the parameter `of` describes. The new name of
-/// the renamed assembly replaces its old name in these records. `scope` is the old name of the renamed assembly, or
+/// Replaces the old name of the renamed assembly by its new name in one table. `of` describes the table. The
+/// function changes only the records of the assembly `scope`. This is the renamed assembly, under its old name, or
 /// one of [`Rename::others`].
 fn rewrite(db: &Connection, rename: &Rename, of: &Rows, scope: &AssemblyName) -> Outcome<()> {
     let Rows { table, of_assembly, renamed } = of;
@@ -137,9 +137,9 @@ const FOLLOW: [&str; 8] = [
     "UPDATE event SET assembly = ?2 WHERE assembly = ?1",
 ];
 
-/// Renames the secrets of the assembly. The name of a secret may begin with the name of its assembly: the secret
-/// `shop:given/1` becomes `store:given/1`. A sealed value can be opened only with the name under which it was sealed.
-/// So each secret is sealed again under its new name.
+/// Renames the secrets of the assembly. The name of a secret may begin with the name of its assembly. For example,
+/// if the assembly `shop` becomes `store`, the secret `shop:given/1` becomes `store:given/1`. A sealed value can be
+/// opened only with the name under which it was sealed. So each secret is sealed again under its new name.
 fn secrets(db: &Connection, seal: &Seal, rename: &Rename) -> Outcome<()> {
     let (from, to) = (&rename.renaming.from, &rename.renaming.to);
     let select = "SELECT id, sealed FROM secret WHERE assembly = ?1";

@@ -25,8 +25,8 @@ use crate::queue::{QUEUE, Waiting};
 /// Maximum number of writes in one transaction.
 const GROUP: usize = 256;
 
-/// Tells whether and when the writer thread truncates SQLite's write-ahead log after a write. If a write drops secrets,
-/// the log may contain the secrets until it is truncated.
+/// Tells whether and when the writer thread truncates SQLite's write-ahead log after a write. The log must be
+/// truncated if the write drops secrets, because the log may still contain these secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Wipes {
     /// The write drops no secrets, so the log need not be truncated.
@@ -52,8 +52,8 @@ pub(super) struct QueuedWrite<W> {
 }
 
 impl<W> QueuedWrite<W> {
-    /// Creates a write with an empty list of leases. The thread does not truncate the log after this write, so `work`
-    /// must not drop secrets.
+    /// Creates a write with an empty list of leases, and with [`Wipes::Never`]. `work` must not drop secrets,
+    /// because the write-ahead log is not truncated after this write, and may still contain the secrets.
     pub(super) fn of(work: W) -> Self {
         Self { leases: Vec::new(), wipes: Wipes::Never, work }
     }
@@ -138,8 +138,9 @@ impl Drop for Writer {
 trait Task: Send {
     fn leases(&self) -> &[Lease];
     fn wipes(&self) -> Wipes;
-    /// Runs the operation of the write, such as the commit of a batch. Returns whether to keep the changes that
-    /// the operation made. `Err` means that the whole transaction can't continue.
+    /// Runs the operation of this write, such as the commit of a batch. The current transaction may contain other
+    /// writes, too. Returns `false` if only the changes of this write must be rolled back. Returns `Err` if the
+    /// whole transaction must be rolled back.
     fn attempt(&mut self, db: &Connection, path: &Path) -> Result<bool, StoreError>;
     /// Sets the error `refusal` as the result of the write. The operation of the write does not run.
     fn refuse(&mut self, refusal: StoreError);
@@ -157,9 +158,9 @@ struct Pending<W, T> {
 /// The data that the writer thread sends to the caller of a [`QueuedWrite`].
 struct Answer<W, T> {
     result: Result<T, StoreError>,
-    /// The function [`QueuedWrite::work`], which the answer returns to the caller. The caller's thread has allocated
-    /// the memory of the function, and should also free this memory. If the writer thread freed it, both threads would
-    /// compete for the same lock of the allocator, and slow each other down.
+    /// The closure [`QueuedWrite::work`]. The answer brings the closure back to the caller's thread, which has
+    /// allocated the memory of the closure and should also free this memory. If the writer thread freed the memory,
+    /// both threads would compete for the same lock of the allocator, and slow each other down.
     _work: W,
 }
 
@@ -304,7 +305,7 @@ impl WriterThread {
 /// Executes a [`QueuedWrite`], and returns whether to keep its changes.
 ///
 /// `fence` contains the leases under which an earlier batch has failed. If one of the leases of the write is in
-/// `fence`, the write is refused. If the write fails, the function adds its leases to `fence`.
+/// `fence`, the write is refused. If the write fails, the function adds the leases of the write to `fence`.
 fn attempt(task: &mut dyn Task, db: &Connection, fence: &mut Fence, path: &Path) -> Result<bool, StoreError> {
     if let Err(refusal) = task.leases().iter().try_for_each(|lease| fence.pass(lease)) {
         task.refuse(refusal);

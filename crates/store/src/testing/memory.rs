@@ -40,7 +40,7 @@ use crate::watch::Watch;
 pub struct MemoryStore {
     id: StoreId,
     terms: LeaseTerms,
-    /// The clock of the machine that uses this handle.
+    /// The wall clock that this handle reads.
     clock: Arc<dyn Clock>,
     /// The store's own clock. By this clock, the store decides whether a lease has expired.
     time: Arc<dyn Clock>,
@@ -55,8 +55,8 @@ pub struct MemoryStore {
 pub struct Cut(Arc<CutState>);
 
 struct CutState {
-    /// Number of batches that the program still commits until its simulated death. The batch at which the program
-    /// dies is included.
+    /// Number of batches that the program still commits until its simulated death, including the batch at which the
+    /// program dies. `keeps_last` tells whether the store applies that last batch.
     left: AtomicU64,
     keeps_last: bool,
     dead: Notify,
@@ -142,7 +142,8 @@ impl MemoryStore {
         self
     }
 
-    /// Sets the clock of the machine that uses this handle. It may differ from the store's own clock.
+    /// Sets the wall clock that this handle reads. Handles simulate programs on different machines, so the clock of
+    /// this handle may differ from the store's own clock.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;

@@ -332,7 +332,7 @@ impl Records {
         self.documents.values().filter(move |of| of.record.key.scope.assembly() == Some(name))
     }
 
-    /// Marks all calls of an assembly as closed, and leaves their records as they are.
+    /// Sets [`Call::open`] to false for all calls of an assembly. The stored [`CallRecord`]s do not change.
     fn settle_calls(&mut self, name: &AssemblyName) {
         let open: Vec<_> = self.open_calls(name).map(|(place, call)| (place, call.clone())).collect();
         for (place, record) in open {
@@ -483,8 +483,9 @@ impl Records {
     }
 }
 
-/// Changes outside of batches: of documents, of natural ids, and of requests. Also queries of documents, and of the
-/// assemblies of an owner. A natural id is the id that an assembly with an owner has outside of windlass.
+/// Methods that change documents, natural ids and requests without a batch. Further methods find documents, and the
+/// assemblies that belong to an owner. A natural id is the id that an assembly with an owner has outside of
+/// windlass.
 impl Records {
     pub(super) fn put_document(
         &mut self,

@@ -206,8 +206,8 @@ impl PublicKey {
     }
 }
 
-/// Encodes a number for SSH, without leading zeros. If the first bit is 1, a zero byte stands before it,
-/// because the number would be negative without this byte.
+/// Encodes a number for SSH, without leading zero bytes. If the first bit of the first byte is 1, the function puts
+/// a zero byte in front of this byte. Without the zero byte, the encoded number would be negative.
 fn positive(bytes: &[u8]) -> Vec<u8> {
     let start = bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len());
     let digits = &bytes[start..];

@@ -1,9 +1,11 @@
-//! A recursive descent parser with ordered choice. The parser stores the results of its rules.
+//! A recursive descent parser with ordered choice.
 //!
-//! The grammar is a parsing expression grammar: the alternatives of a rule are tried in order. White space
-//! around binary operators has a meaning. The rules in `memory::Slot` store their results for each position.
-//! So parsing takes linear time, although the parser may try several alternatives at one position. The parser
-//! also records the match that ends farthest in the text, and a syntax error reports this match.
+//! The grammar is a parsing expression grammar: the alternatives of a rule are tried in order. White space around
+//! binary operators has a meaning.
+//!
+//! The parser may try several alternatives at one position. Nevertheless, parsing takes linear time, because the
+//! parser stores the results of the rules in `memory::Slot` for each position. The parser also records the match
+//! that ends farthest in the text, and a syntax error reports this match.
 
 mod chain;
 mod character;

@@ -114,8 +114,8 @@ pub async fn one_that_fails_fails_alone(harness: &impl Harness) {
     store.release(bad).await.unwrap();
 }
 
-/// Leases are granted, renewed and released concurrently with batches of this handle and of other handles,
-/// without a deadlock.
+/// Two handles of one store commit batches, and at the same time take, renew and release leases. No deadlock
+/// occurs.
 pub async fn are_applied_while_leases_are_granted(harness: &impl Harness) {
     let (here, there) = (harness.open().await, harness.open().await);
     let work = async |store: &dyn Store, own: &str, other: &str| {
@@ -181,8 +181,9 @@ pub async fn are_refused_under_another_process(harness: &impl Harness) {
     assert_eq!(store.history(&victim.scope).await.unwrap(), before);
 }
 
-/// If the lease of a second assembly is added, a batch can also change elements, instances and secrets of
-/// this assembly, but no other records. If one of the leases is lost, the whole batch is refused.
+/// The lease of a second assembly can be added to a batch. The batch can then also change elements, instances and
+/// secrets of the second assembly, but no other records of the second assembly. If one of the two leases is lost,
+/// the whole batch is refused.
 pub async fn change_two_assemblies_under_two_leases(harness: &impl Harness) {
     let store = harness.open().await;
     let (first, second) = (with_assembly(&*store, "first").await, with_assembly(&*store, "second").await);

@@ -57,8 +57,9 @@ pub async fn events_are_read_in_pages(harness: &impl Harness) {
     assert_eq!(store.last_event().await.unwrap(), after);
 }
 
-/// A [`Watch`](crate::Watch) also reports events that are committed through the same [`Store`](crate::Store). The new
-/// events are readable at once.
+/// A [`Watch`](crate::Watch) reports events of the program that watches, not only events of other programs. The
+/// program commits an event through the same [`Store`](crate::Store) handle that has created the watch. After the
+/// commit, the event can be read at once.
 pub async fn a_watch_sees_its_own_handle(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;

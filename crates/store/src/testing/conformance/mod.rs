@@ -49,8 +49,8 @@ pub trait Harness: Send + Sync {
     /// Advances the clocks of all handles, and the time by which the store decides whether a lease has expired.
     async fn advance(&self, by: Duration);
 
-    /// Returns the wall clock that all handles from [`open`](Self::open) read. A change of this clock does not
-    /// change the time by which the store decides whether a lease has expired.
+    /// Returns the wall clock of all handles that were created by [`open`](Self::open). A change of this clock does
+    /// not change the time by which the store decides whether a lease has expired.
     fn clock(&self) -> &ManualClock;
 
     /// Makes the store's database fail from now on for every batch that adds an event of the assembly.

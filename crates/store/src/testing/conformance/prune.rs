@@ -59,9 +59,9 @@ pub async fn processes_are_forgotten_with_all_of_them(harness: &impl Harness) {
     assert!(store.process(ProcessId(1)).await.unwrap().is_some());
 }
 
-/// The store refuses to drop a process that is still needed. A process is needed if it has not ended or has an open
-/// call. The process is also needed if the store contains the version that the process tried to establish. A batch also
-/// can't drop processes and versions of assemblies other than the lease's assembly.
+/// The store refuses to drop a process that is still needed. A process is needed if it has not ended, if it has an
+/// open call, or if the store contains the version that the process tried to establish. The store also refuses to
+/// drop processes and versions of any assembly other than the lease's assembly.
 pub async fn needed_records_are_not_pruned(harness: &impl Harness) {
     let store = harness.open().await;
     let (mine, theirs) = (with_assembly(&*store, "mine").await, with_assembly(&*store, "theirs").await);

@@ -309,8 +309,8 @@ pub async fn process_ids_are_given_out_once(harness: &impl Harness) {
     assert!(ids.is_sorted_by(|earlier, later| earlier < later), "{ids:?}");
 }
 
-/// `Store::create` creates an assembly with one batch. The method changes nothing if the assembly exists, if another
-/// holder has the lease, or if the batch breaks a rule. After the call, the caller holds no lease.
+/// `Store::create` commits one batch, which creates an assembly. The method changes nothing if the assembly exists,
+/// if another holder has the lease, or if the batch breaks a rule. After the call, the caller holds no lease.
 pub async fn an_assembly_is_created_once(harness: &impl Harness) {
     let (here, there) = (harness.open().await, harness.open().await);
     let new = name("h_bta");

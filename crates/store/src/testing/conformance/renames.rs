@@ -112,9 +112,9 @@ pub async fn all_records_get_the_new_name(harness: &impl Harness) {
     assert_eq!(store.remembered().await.unwrap(), [name("store")]);
 }
 
-/// The records of another assembly may contain the name of the renamed assembly, for example as owner. These records
-/// get the new name, too. If [`Rename::plans`] contains a plan for a process, this plan replaces the plan of the
-/// process.
+/// The records of another assembly may contain the name of the renamed assembly, for example as owner. A renaming
+/// writes the new name into these records, too. A renaming also replaces plans: each process in [`Rename::plans`]
+/// gets the plan from this map.
 pub async fn records_that_name_it_follow(harness: &impl Harness) {
     let store = harness.open().await;
     let before = filled(&*store, "shop", "malls").await;
