@@ -133,10 +133,7 @@ impl Compiler<'_> {
         let visible = &self.checked.visible;
         let mut found = BTreeMap::new();
         for (word, value) in self.launch.parameters {
-            let id = word.parse::<PinId>().ok();
-            let pin = id.as_ref().and_then(|id| visible.pin(id));
-            let kind = pin.and_then(|pin| pin.kind.as_ref()?.as_configuration());
-            let (Some(id), Some(kind)) = (id, kind) else {
+            let Some((id, kind)) = visible.parameter(word) else {
                 let settable = visible.pins().filter(|(_, pin)| is_configuration(pin));
                 let settable: Vec<String> = settable.map(|(id, _)| id.to_string()).collect();
                 let message = format!("the application has no parameter `{word}`");

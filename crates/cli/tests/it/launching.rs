@@ -717,6 +717,46 @@ fn a_value_that_no_script_changes_is_refused() {
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
 }
 
+/// `app reconfigure` never launches an application again, even after a failed launch or a failed destruction.
+#[test]
+fn without_an_instance_nothing_is_reconfigured() {
+    let env = cloud();
+    env.run(&["app", "launch", "VM", "--name", "a", "-p", "configuration.size=refused"]);
+    env.ok(&["app", "launch", "VM", "--name", "b", "-p", "configuration.size=small"]);
+    env.ok(&["app", "launch", "VM", "--name", "c", "-p", "configuration.size=small"]);
+    env.edit("scripts/vm/destroy.py", "import", "import sys; sys.exit(3)\nimport");
+    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    env.ok(&["app", "reconfigure", "b", "--latest"]);
+    assert_eq!(env.run(&["app", "destroy", "b"]).code(), Some(1));
+    let before = trace(&env);
+    let reconfigure =
+        |name: &str, args: &[&str]| env.refuses(&[&["app", "reconfigure", name][..], args].concat());
+    let larger = ["-p", "configuration.size=large"];
+    assert_snapshot!(reconfigure("a", &larger), @"error[WL0762]: the launch of `a` has not succeeded, so it can't be reconfigured; repeat the launch with `windlass retry a`, or remove it with `windlass app destroy a`");
+    assert_snapshot!(reconfigure("b", &larger), @"error[WL0762]: `b` is being destroyed; finish that with `windlass app destroy b`");
+    env.edit("vm.yaml", "        factory.reconfigurationScript: /vm/reconfigure.py\n", "");
+    env.edit("vm.yaml", "{size: configuration(string), ", "{");
+    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    assert_snapshot!(reconfigure("c", &["--latest"]), @"error[WL0762]: the change would replace the instance of `c`; destroy it with `windlass app destroy c`, and launch it again");
+    assert_eq!(trace(&env), before);
+}
+
+/// A later revision of a manifest may have other configuration values. The instance stays.
+#[test]
+fn a_revision_with_another_configuration_is_applied() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    env.edit("vm.yaml", "{size: configuration(string), ", "{flavour: configuration(string), ");
+    env.edit("scripts/vm/reconfigure.py", "configuration.size", "configuration.flavour");
+    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    let run = env.ok(&["app", "reconfigure", "vm", "--latest", "-p", "configuration.flavour=large"]);
+    let dropped =
+        "warning[WL0640]: revision 2 has no parameter `configuration.size`, so its value is dropped\n";
+    assert!(run.stderr.contains(dropped), "{run}");
+    assert_eq!(trace(&env).iter().filter(|line| line.starts_with("launch")).count(), 1);
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
+}
+
 /// A discovered instance that was created outside of windlass becomes an application. An application whose
 /// instance is no longer found stays.
 #[test]

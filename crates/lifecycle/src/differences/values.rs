@@ -47,7 +47,9 @@ impl<'a> Comparison<'a> {
                     Some(answer) => Shown::answer(answer),
                     None => Shown::Nothing,
                 };
-                changes.push(property_change(after, name, shown(&old), shown(&new)));
+                // For a removed value, the installed version tells whether the property is volatile.
+                let declares = if given(after, name) { after } else { before };
+                changes.push(property_change(declares, name, shown(&old), shown(&new)));
             }
         }
         for (name, was) in outdated {
@@ -67,15 +69,15 @@ impl<'a> Comparison<'a> {
 
 /// Creates the change of a property from the value `before` to the value `now`.
 ///
-/// `after` is the element in the desired version. The function takes the property's flag `volatile` and its place of
-/// declaration from this element.
+/// The function takes the property's flag `volatile` and its place of declaration from `element`: the element in the
+/// desired version or, for a removed value, in the installed version.
 pub(crate) fn property_change(
-    after: &Element,
+    element: &Element,
     name: &PropertyName,
     before: Shown,
     now: Shown,
 ) -> PropertyChange {
-    let property = after.properties.get(name);
+    let property = element.properties.get(name);
     PropertyChange {
         property: name.clone(),
         before,

@@ -2,8 +2,8 @@
 
 use insta::assert_snapshot;
 use windlass_lifecycle::{
-    Current, ElementNow, LifecycleError, Options, Planned, Scale, Shown, Situation, ValueChange, Version,
-    healable, plan, scaled,
+    Current, ElementChangeKind, ElementNow, LifecycleError, Options, Planned, Scale, Shown, Situation,
+    ValueChange, Version, healable, plan, scaled,
 };
 use windlass_model::record::PairKey;
 use windlass_model::resolve::{Lookup, NothingYet, Output, Resolved};
@@ -132,6 +132,16 @@ composition:
   b: {{type: resource::r::1.0, properties: {{in: {{value: '${{a.in}}'}}}}}}
 "
     ))
+}
+
+/// A removed property is volatile if the installed version declares it as volatile.
+#[test]
+fn a_removed_volatile_property_is_reconfigured() {
+    let after = web("composition:\n  a: {type: resource::live::1.0}\n  b: {type: resource::r::1.0}\n");
+    let removed =
+        |volatile| change(&valued(volatile, "x"), &after, &Options::default()).diff.elements[0].kind;
+    assert_eq!(removed("true"), ElementChangeKind::Reconfigured);
+    assert_eq!(removed("false"), ElementChangeKind::Reinstalled);
 }
 
 #[test]

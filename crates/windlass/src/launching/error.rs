@@ -104,6 +104,20 @@ pub enum LaunchError {
         /// The ids of the pins whose values would change.
         pins: Vec<String>,
     },
+    /// The launch of the application has not succeeded, so there is no instance to change.
+    #[error(
+        "the launch of `{0}` has not succeeded, so it can't be reconfigured; repeat the launch with `windlass retry {0}`, or \
+         remove it with `windlass app destroy {0}`"
+    )]
+    NotLaunched(AssemblyName),
+    /// The application is being destroyed.
+    #[error("`{0}` is being destroyed; finish that with `windlass app destroy {0}`")]
+    BeingDestroyed(AssemblyName),
+    /// The change can't be made to the existing instance.
+    #[error(
+        "the change would replace the instance of `{0}`; destroy it with `windlass app destroy {0}`, and launch it again"
+    )]
+    WouldReplace(AssemblyName),
     /// The factory has no discovery script.
     #[error("`{0}` has no discovery: its manifest has no `component.discoveryScript`")]
     NoDiscovery(AssemblyName),
@@ -183,6 +197,9 @@ impl LaunchError {
             Self::NameInUse(_) => codes::NAME_IN_USE,
             Self::NotAnApplication(_) => codes::NOT_AN_APPLICATION,
             Self::NoReconfiguration { .. } => codes::NO_RECONFIGURATION,
+            Self::NotLaunched(_) | Self::BeingDestroyed(_) | Self::WouldReplace(_) => {
+                codes::NOT_RECONFIGURABLE
+            }
             Self::NoDiscovery(_) | Self::NotOneEnvironment { .. } => codes::NO_DISCOVERY,
             Self::Discovery { .. } => codes::DISCOVERY,
             Self::NoCommand { .. } => codes::NO_COMMAND,

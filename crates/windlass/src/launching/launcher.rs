@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use windlass_driver::{Package, location};
-use windlass_engine::{CheckEnd, Checked, Consent, Request, Stop, check as check_health, is_destroyed};
+use windlass_engine::{
+    CheckEnd, Checked, Consent, EngineError, Request, Stop, check as check_health, is_destroyed,
+};
 use windlass_manifest::Role;
 use windlass_manifest::environment::Environment;
 use windlass_manifest::resolution::Offers;
 use windlass_model::assembly::ElementKind;
 use windlass_model::document::DocumentName;
 use windlass_model::record::{Intent, LaunchedFrom};
-use windlass_model::{AssemblyName, Element, PropertyName};
+use windlass_model::{AssemblyName, Element, PropertyName, State};
 use windlass_secret::SecretRef;
-use windlass_source::Diagnostics;
+use windlass_source::{Diagnostic, Diagnostics};
 use windlass_store::Snapshot;
 
 use super::desired::{Inputs, Launchable, Services, desired};
@@ -203,7 +205,11 @@ impl<'w> Launcher<'w> {
         stop: &Stop,
     ) -> Result<Started, Error> {
         let (request, warnings) = self.reconfigure_request(name, input, published).await?;
-        self.windlass.bring_up(name, request, warnings, stop).await
+        let started = self.windlass.bring_up(name, request, warnings, stop).await;
+        started.map_err(|error| match error {
+            Error::Engine(EngineError::NeedsConsent(_)) => LaunchError::WouldReplace(name.clone()).into(),
+            error => error,
+        })
     }
 
     /// Submits the reconfiguration of an application as a request.
@@ -228,9 +234,12 @@ impl<'w> Launcher<'w> {
     ) -> Result<(Request, Diagnostics), Error> {
         let snapshot = self.windlass.open_snapshot(name).await?;
         let from = launched_from(&snapshot)?;
+        is_launched(&snapshot)?;
         let application = Launchable::new(published, self.windlass.drivers())?;
         let before = given(&snapshot);
-        let mut parameters = before.clone();
+        let visible = &application.checked.visible;
+        let (mut parameters, dropped): (BTreeMap<String, Value>, BTreeMap<String, Value>) =
+            before.clone().into_iter().partition(|(pin, _)| visible.parameter(pin).is_some());
         parameters.extend(input.parameters.clone());
         let can_reconfigure = match &application.role {
             Role::Application(application) => application.reconfiguration.is_some(),
@@ -251,7 +260,12 @@ impl<'w> Launcher<'w> {
             parameters: &parameters,
             open: &input.open,
         };
-        let (desired, warnings) = desired(&application, &inputs)?;
+        let (desired, mut warnings) = desired(&application, &inputs)?;
+        warnings.extend(dropped.into_keys().map(|pin| {
+            let message =
+                format!("revision {} has no parameter `{pin}`, so its value is dropped", published.revision);
+            Diagnostic::warning(windlass_manifest::codes::UNKNOWN_PARAMETER, message)
+        }));
         // Without consent, the engine refuses a plan that would re-create the instance.
         Ok((Request::up(desired).with_consent(Consent::None), warnings))
     }
@@ -316,6 +330,19 @@ impl<'w> Launcher<'w> {
 pub(super) fn launched_from(snapshot: &Snapshot) -> Result<&LaunchedFrom, LaunchError> {
     let not_one = || LaunchError::NotAnApplication(snapshot.assembly.name.clone());
     snapshot.assembly.application.as_ref().ok_or_else(not_one)
+}
+
+/// Refuses an application without an instance, and an application that is being destroyed.
+fn is_launched(snapshot: &Snapshot) -> Result<(), LaunchError> {
+    let name = &snapshot.assembly.name;
+    if snapshot.assembly.goal == State::Absent {
+        return Err(LaunchError::BeingDestroyed(name.clone()));
+    }
+    let record = component(snapshot).and_then(|found| snapshot.elements.get(&found.name));
+    match record.map(|record| record.state).unwrap_or_default() {
+        State::Absent | State::Created | State::Failed => Err(LaunchError::NotLaunched(name.clone())),
+        _ => Ok(()),
+    }
 }
 
 /// Returns the scripted component of an application's topology.
