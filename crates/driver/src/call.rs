@@ -55,6 +55,9 @@ pub struct Call {
     pub pair: Option<PairKey>,
     /// The commands of the instance that have not ended. A health check may report their results.
     pub open_commands: Vec<OpenCommand>,
+    /// Whether the job of the action was lost, so it is unknown whether the action was done. The flag is true only in
+    /// an observation ([`Driver::observe`](crate::Driver::observe)) that shall find this out.
+    pub is_lost: bool,
     /// The private state of the drivers for this instance. All drivers of one [family](crate::Driver::family)
     /// share the state. The state is null until a report sets it.
     pub private: PrivateState,

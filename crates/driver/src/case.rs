@@ -165,6 +165,7 @@ impl CaseInput {
             arguments: plain(&self.arguments),
             pair: None,
             open_commands: Vec::new(),
+            is_lost: false,
             private: PrivateState::default(),
             binding,
             package,

@@ -32,13 +32,15 @@ use crate::role::Role;
 /// The table has two exceptions:
 ///
 /// - For destroy of an application, the table applies only if `failed` is true, or if the health check set all three
-///   flags to false. Otherwise, the observation is converging, because the application still exists.
+///   flags to false. Otherwise, the observation is converging, because the application still exists. If the job of the
+///   destroy script was lost, this exception does not apply.
 /// - If the health check reports no status, the last recorded status decides. If the recorded status is converging,
 ///   the observation is converging. Otherwise, the observation is "can't tell". This exception does not apply to
 ///   destroy of an application.
 pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> Observation {
     // An application is destroyed only when a script reports that the instance no longer exists or has failed.
-    let is_awaited = matches!(role, Some(Role::Destroy)) && call.package.pins().is_some();
+    let is_destroy = matches!(role, Some(Role::Destroy)) && call.package.pins().is_some();
+    let is_awaited = is_destroy && !call.is_lost;
     if is_awaited && !answer.status.as_ref().is_some_and(|said| said.gone || said.status.failed) {
         return Observation::Converging;
     }

@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 
 use crate::env::{TestEnv, until};
+use crate::proc::Process;
 
 /// A manifest of virtual machines. The factory is `VM Factory`.
 const VM: &str = r#"
@@ -715,6 +716,30 @@ fn a_value_that_no_script_changes_is_refused() {
     env.ok(&["app", "reconfigure", "vm", "--latest", "-p", "configuration.size=large"]);
     assert_eq!(trace(&env).iter().filter(|line| line.starts_with("launch")).count(), 1);
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
+}
+
+/// The job of a destroy script is lost, and the health check finds the instance. The script runs again.
+#[test]
+fn a_lost_destroy_is_repeated() {
+    let env = cloud();
+    env.edit(
+        "scripts/vm/destroy.py",
+        "os.path.exists(path(id)) and",
+        "os.path.exists(path(\"hold\")) and time.sleep(600)\n    os.path.exists(path(id)) and",
+    );
+    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    env.write("cloud/hold", "");
+    let destroyed = || trace(&env).iter().filter(|line| line.starts_with("destroy")).count();
+    let destroy = env.spawn(&["app", "destroy", "vm"]);
+    until("the script has begun", || destroyed() == 1);
+    destroy.kill();
+    env.processes().iter().filter(|process| process.is_supervisor()).for_each(Process::kill);
+    env.is_quiet();
+    std::fs::remove_file(env.path("cloud/hold")).unwrap();
+    assert_snapshot!(env.refuses(&["app", "command", "vm", "control.resize", "-a", "size=large"]), @"error[WL0762]: `vm` is being destroyed; finish that with `windlass app destroy vm`");
+    env.ok(&["app", "destroy", "vm"]);
+    assert_eq!((destroyed(), machines(&env)), (2, 0));
 }
 
 /// `app reconfigure` never launches an application again, even after a failed launch or a failed destruction.

@@ -41,6 +41,7 @@ fn call(package: Package, action: Action, properties: &[(&str, Resolved)]) -> Ca
         arguments: BTreeMap::new(),
         pair: None,
         open_commands: Vec::new(),
+        is_lost: false,
         private: PrivateState::default(),
         package: Arc::new(package),
         binding,

@@ -32,6 +32,7 @@ pub fn call(package: Package, action: Action, number: u32) -> Call {
         arguments: BTreeMap::new(),
         pair: None,
         open_commands: Vec::new(),
+        is_lost: false,
         private: PrivateState::default(),
         package: Arc::new(package),
         binding,

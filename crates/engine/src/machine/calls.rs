@@ -210,6 +210,7 @@ impl ProcessMachine {
     pub(super) fn observe(&mut self, id: &CallId) {
         if let Some(run) = self.calls.get(id) {
             let mut call = run.call.clone();
+            call.is_lost = run.lost.is_some();
             let home = self.world.home(&call.element);
             if let Some(instance) = home.instances.get(&call.element) {
                 call.natural = home.secrets.natural(instance);

@@ -352,6 +352,7 @@ fn call(world: &World, record: &CallRecord, family: &str, chosen: Chosen) -> Res
         arguments,
         pair: record.pair.clone(),
         open_commands: commands::awaited(home, &record.element),
+        is_lost: false,
         private,
         package: chosen.package,
         binding: chosen.binding,

@@ -361,6 +361,10 @@ async fn only_a_script_says_that_an_application_is_destroyed() {
         let call = Call { package: package(VM, stdout).into(), ..destroy() };
         assert_eq!(observed(&[call]).await.1[0].0, Observation::Converging, "{stdout}");
     }
+    // After the loss of its job, an instance that is still there shows that the script has not destroyed it.
+    let active = "instances: {i-1: {status: {flags: {active: true}}}}";
+    let call = Call { package: package(VM, active).into(), is_lost: true, ..destroy() };
+    assert!(matches!(observed(&[call]).await.1[0].0, Observation::Differs(_)));
     let gone = "instances: {i-1: {status: {flags: {active: false}}}}";
     let call = Call { package: package(VM, gone).into(), ..destroy() };
     assert_eq!(observed(&[call]).await.1[0].0, Observation::Reached);

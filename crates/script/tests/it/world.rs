@@ -103,6 +103,7 @@ pub(crate) fn call(word: &str, package: Package, properties: BTreeMap<String, Va
         arguments: BTreeMap::new(),
         pair: None,
         open_commands: Vec::new(),
+        is_lost: false,
         private: PrivateState::default(),
         package: Arc::new(package),
         binding,

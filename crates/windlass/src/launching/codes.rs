@@ -50,10 +50,10 @@ windlass_source::codes! {
         "Several services of the environment are launched from the title that the manifest names as its factory, and each \
          could launch the application. No script was run.\n\n\
          Choose one: `windlass app launch TITLE --factory NAME`. `windlass env show ENVIRONMENT` lists the services.";
-    NOT_RECONFIGURABLE = "WL0762", "application that can't be reconfigured",
-        "Reconfiguration changes an existing instance, and never creates or removes one. The launch of the application \
-         has not succeeded, the application is being destroyed, or the change would replace its instance; the message \
-         says which. No script was run, and nothing was changed.\n\n\
+    NOT_CHANGEABLE = "WL0762", "application that can't be changed",
+        "Reconfigurations and commands change an existing instance, and never create or replace one. The launch of the \
+         application has not succeeded, the application is being destroyed, or the change would replace its instance; \
+         the message says which. No script was run, and nothing was changed.\n\n\
          `windlass retry NAME` repeats a launch, and `windlass app destroy NAME` removes the application with its \
          instance. Then launch it again with the new values.";
     PENDING_REFERENCE = "WL0770", "required reference that is pending",

@@ -12,7 +12,7 @@ use windlass_model::record::{CommandRecord, CommandState, Intent};
 use windlass_model::{AssemblyName, CallId, CommandId, ProcessId, StepId, Timestamp};
 
 use super::error::LaunchError;
-use super::launcher::{Launcher, component, launched_from};
+use super::launcher::{Launcher, component, is_kept, launched_from};
 use crate::error::Error;
 
 /// Longest time between two health checks while the result of a command is awaited.
@@ -143,6 +143,7 @@ impl Launcher<'_> {
     ) -> Result<Request, Error> {
         let snapshot = self.windlass.snapshot(name).await?;
         launched_from(&snapshot)?;
+        is_kept(&snapshot)?;
         let package = self.package(&snapshot).await?;
         let all: Vec<(PinId, PinId, &Pin)> = package.iter().flat_map(commands).collect();
         let (inner, arguments) = called(&all, name, command, given)?;

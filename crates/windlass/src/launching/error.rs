@@ -197,9 +197,7 @@ impl LaunchError {
             Self::NameInUse(_) => codes::NAME_IN_USE,
             Self::NotAnApplication(_) => codes::NOT_AN_APPLICATION,
             Self::NoReconfiguration { .. } => codes::NO_RECONFIGURATION,
-            Self::NotLaunched(_) | Self::BeingDestroyed(_) | Self::WouldReplace(_) => {
-                codes::NOT_RECONFIGURABLE
-            }
+            Self::NotLaunched(_) | Self::BeingDestroyed(_) | Self::WouldReplace(_) => codes::NOT_CHANGEABLE,
             Self::NoDiscovery(_) | Self::NotOneEnvironment { .. } => codes::NO_DISCOVERY,
             Self::Discovery { .. } => codes::DISCOVERY,
             Self::NoCommand { .. } => codes::NO_COMMAND,

@@ -332,15 +332,24 @@ pub(super) fn launched_from(snapshot: &Snapshot) -> Result<&LaunchedFrom, Launch
     snapshot.assembly.application.as_ref().ok_or_else(not_one)
 }
 
-/// Refuses an application without an instance, and an application that is being destroyed.
-fn is_launched(snapshot: &Snapshot) -> Result<(), LaunchError> {
+/// Refuses an application that is being destroyed.
+pub(super) fn is_kept(snapshot: &Snapshot) -> Result<(), LaunchError> {
     let name = &snapshot.assembly.name;
     if snapshot.assembly.goal == State::Absent {
-        return Err(LaunchError::BeingDestroyed(name.clone()));
+        Err(LaunchError::BeingDestroyed(name.clone()))
+    } else {
+        Ok(())
     }
+}
+
+/// Refuses an application without an instance, and an application that is being destroyed.
+fn is_launched(snapshot: &Snapshot) -> Result<(), LaunchError> {
+    is_kept(snapshot)?;
     let record = component(snapshot).and_then(|found| snapshot.elements.get(&found.name));
     match record.map(|record| record.state).unwrap_or_default() {
-        State::Absent | State::Created | State::Failed => Err(LaunchError::NotLaunched(name.clone())),
+        State::Absent | State::Created | State::Failed => {
+            Err(LaunchError::NotLaunched(snapshot.assembly.name.clone()))
+        }
         _ => Ok(()),
     }
 }

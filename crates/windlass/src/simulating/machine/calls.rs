@@ -82,6 +82,7 @@ impl Machine<'_> {
             arguments: BTreeMap::new(),
             pair: None,
             open_commands: Vec::new(),
+            is_lost: false,
             private: windlass_driver::PrivateState::default(),
             package,
             binding: binding.expect("each application has a launch script"),
