@@ -26,8 +26,8 @@ use crate::error::Error;
 
 /// Maximum size of a request's body in bytes, which is enough for some thousands of messages.
 const LARGEST: usize = 1 << 20;
-/// Maximum time that a sender waits for the outcome of its samples. After that time, the samples are still
-/// processed.
+/// Maximum time for which the reply to a sender of samples waits until the daemon has processed the samples. If the
+/// daemon needs more time, the reply omits the missing results, and the daemon still processes all samples.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// A Unix socket that receives metrics. Dropping it removes the socket file.
@@ -83,7 +83,8 @@ impl Drop for MetricSocket {
     }
 }
 
-/// Maximum length in bytes of a socket path that is used directly. The system's limit is 107.
+/// Maximum length in bytes of a socket path that is passed unchanged to the system. A longer path is replaced by a
+/// short path (see [`Near`]), because the limit of the system is 107 bytes.
 const LONGEST: usize = 100;
 
 /// A short path to a file in a deeply nested folder, for system calls that limit the length of a path.
@@ -162,7 +163,7 @@ async fn take(
             }
         }
     };
-    // After a timeout, the samples are still processed.
+    // After a timeout, the daemon still processes all samples.
     let _ = tokio::time::timeout(ANSWER, collect).await;
     Ok((StatusCode::ACCEPTED, notes.concat()))
 }

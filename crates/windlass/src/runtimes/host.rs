@@ -14,8 +14,9 @@ pub(super) const LIMITS: [(Capability, &str); 5] = [
     (Capability::OpenFilesLimit, "open files"),
 ];
 
-/// Adds the first three limits of [`LIMITS`] to a view. If control groups can enforce a limit on this host, adds
-/// the limit to the view's limits. Otherwise, adds a caveat about the missing limit.
+/// Adds limits that control groups can enforce on jobs to a view of a runtime. Only the first three entries of
+/// [`LIMITS`] are considered. For each of them that control groups can't enforce on this host, adds a caveat about
+/// the missing limit.
 pub(super) fn with_groups(view: &mut RuntimeView, groups: &ControlGroups) {
     let version = groups.version.map(|version| format!(" (cgroups v{version})")).unwrap_or_default();
     for (limit, name) in &LIMITS[..3] {
