@@ -201,7 +201,7 @@ fn read_file(path: &Path) -> Result<Vec<Given>, ParameterError> {
 }
 
 /// Copies a diagnostic without its texts, because these texts may quote the file. The copy keeps the severity, the
-/// code and the place. Its message is the title of the code.
+/// code and the place. The message of the copy is the title of the code.
 fn concealed(diagnostic: &Diagnostic) -> Diagnostic {
     let code = diagnostic.code;
     let title = explain(code.as_str()).map_or("it can't be read", |info| info.title);

@@ -26,8 +26,9 @@ use crate::error::Error;
 
 /// Maximum size of a request's body in bytes, which is enough for some thousands of messages.
 const LARGEST: usize = 1 << 20;
-/// Maximum time for which the reply to a sender of samples waits until the daemon has processed the samples. If the
-/// daemon needs more time, the reply omits the missing results, and the daemon still processes all samples.
+/// Maximum time that a sender of samples waits for the reply. The reply reports samples that no policy has used. If
+/// the daemon needs more time, the reply omits the missing results, and the daemon processes the remaining samples
+/// later.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// A Unix socket that receives metrics. Dropping it removes the socket file.
@@ -163,7 +164,7 @@ async fn take(
             }
         }
     };
-    // After a timeout, the daemon still processes all samples.
+    // After a timeout, the daemon processes the remaining samples later.
     let _ = tokio::time::timeout(ANSWER, collect).await;
     Ok((StatusCode::ACCEPTED, notes.concat()))
 }

@@ -62,11 +62,10 @@ impl OpenEngine {
         self.fresh.clone()
     }
 
-    /// Tells whether the client `client` has left nothing: the engine contains no container of this client. A
-    /// client is the connection of one windlass program to an engine.
+    /// Tells whether the engine contains no container of the client `client`. A client is the connection of one
+    /// windlass program to an engine.
     ///
-    /// If `client` is `None`, the method considers all clients that no longer run. It tells whether the engine
-    /// contains no job of these clients.
+    /// If `client` is `None`, tells whether the engine contains no job of any client that has ended.
     ///
     /// Returns `false` if the engine does not answer.
     pub(super) async fn is_left_by(&self, client: Option<&str>) -> bool {

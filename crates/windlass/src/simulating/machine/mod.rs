@@ -76,8 +76,8 @@ pub(super) struct CheckAnswer {
     /// The result of the check. `None` if an earlier check of the application had the same answer and changed
     /// nothing, so that the result need not be applied again.
     pub(super) answer: Option<Result<Observed, Failure>>,
-    /// The position in the file of answers of the answer that gives this result. For the default answer, the field
-    /// is `usize::MAX`.
+    /// The number of the answer that gives this result: its position in the file of answers. The default answer has
+    /// the number `usize::MAX`.
     ///
     /// The field is `None` if the result comes from the output of a script. It is also `None` if the answer gives
     /// different data to different health checks.
