@@ -64,8 +64,8 @@ pub(crate) fn is_numbered(name: &str) -> bool {
     name.split(SEPARATOR).any(is_number)
 }
 
-/// Replaces each name of `part` in a text by the [`pattern`] of this name. So texts about similar parts become
-/// equal.
+/// Replaces the node numbers in the name of `part` by `*`, wherever a text contains the name. For example, the name
+/// `web__17` becomes `web__*` (see [`pattern`]). So the texts about similar parts become equal.
 pub(crate) fn nameless(text: &str, part: &ElementName) -> String {
     let (full, local) = (part.as_str(), part.local());
     replace_name(&replace_name(text, full, &pattern(full)), local, &pattern(local))

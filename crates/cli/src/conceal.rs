@@ -119,8 +119,8 @@ impl Seen {
         (!words.is_empty()).then(|| Redactor::new(words))
     }
 
-    /// Returns a diagnostic without the secrets on the lines to which it refers. A fix that would write such
-    /// a secret is removed.
+    /// Returns a copy of a diagnostic. The diagnostic may quote a secret from a line to which it refers. In the
+    /// copy, such secrets are masked, and a fix that would write such a secret is removed.
     pub(crate) fn without_secrets(&mut self, diagnostic: &Diagnostic) -> Diagnostic {
         let mut diagnostic = diagnostic.clone();
         let labels = diagnostic.primary.iter().chain(&diagnostic.related);
@@ -139,7 +139,8 @@ impl Seen {
         diagnostic
     }
 
-    /// Returns the result of a check, without the secrets on the lines to which its diagnostics refer.
+    /// Returns a copy of the result of a check. A diagnostic of the result may quote a secret from a line to which
+    /// it refers. In the copy, such secrets are masked.
     pub(crate) fn checked(&mut self, view: &CheckView) -> CheckView {
         let mut view = view.clone();
         let found: Vec<Diagnostic> =

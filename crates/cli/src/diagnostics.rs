@@ -107,9 +107,9 @@ fn snippet<'a>(
     Some(snippet)
 }
 
-/// Returns the end of the text that is drawn for the place of `label`, as a byte offset in `source`. If the place
-/// has less than [`WINDOW`] bytes, the text ends after the last line of the place. For a longer place, the text
-/// ends after the first line of the place.
+/// Returns the byte offset in `source` at which the printed excerpt for `label` ends. If the place of `label` has
+/// less than [`WINDOW`] bytes, the excerpt includes the whole last line of the place. For a longer place, the
+/// excerpt ends with the first line of the place.
 fn end_of(source: &Source, label: &Label) -> usize {
     let span = label.place.span();
     let last = if span.len() < WINDOW { label.place.end().line } else { label.place.start().line };

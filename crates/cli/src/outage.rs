@@ -1,4 +1,4 @@
-//! The messages of a command that reads the store again and again, while the store does not answer.
+//! Messages about an outage of the store, for a command that reads the store repeatedly.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -28,7 +28,8 @@ impl Outage {
         self.is_told
     }
 
-    /// Prints the first error of an outage. Returns when the store can be asked again, after a second.
+    /// Prints `error` if it is the first error of an outage. Then waits for one second, so that the caller can try
+    /// again.
     pub(crate) async fn failed(&mut self, error: &impl Display) {
         if !std::mem::replace(&mut self.is_told, true) {
             tell!("{error}; windlass tries again");

@@ -43,8 +43,8 @@ pub(crate) fn is_closed() -> bool {
     is_gone || CLOSED.load(Ordering::Relaxed)
 }
 
-/// Returns a stream to standard output that removes colours if standard output does not show colours. Only
-/// the first call finds out whether standard output shows colours.
+/// Returns a stream that writes to standard output. If standard output does not show colours, the stream removes
+/// them. Only the first call finds out whether standard output shows colours.
 fn stdout() -> AutoStream<Stdout> {
     static CHOICE: OnceLock<ColorChoice> = OnceLock::new();
     let stdout = std::io::stdout();

@@ -43,8 +43,8 @@ pub(crate) enum ParameterError {
 }
 
 /// Collects parameters from files, inventories and arguments. Arguments and inventories take precedence over files.
-/// No parameter may be in both an argument and an inventory. `flag` is the option of the arguments, for messages:
-/// `-p `.
+/// No parameter may be in both an argument and an inventory. Error messages show each argument after the text
+/// `flag`, such as `-p `.
 pub(crate) fn collect(
     flag: &str,
     given: &[String],
@@ -200,8 +200,8 @@ fn read_file(path: &Path) -> Result<Vec<Given>, ParameterError> {
     Ok(mapping.iter().map(entry).collect())
 }
 
-/// Returns a copy of a diagnostic that quotes no text of the file. The copy keeps the severity, the code and the
-/// place, and has the title of the code as its message.
+/// Copies a diagnostic without its texts, because these texts may quote the file. The copy keeps the severity, the
+/// code and the place. The message of the copy is the title of the code.
 fn concealed(diagnostic: &Diagnostic) -> Diagnostic {
     let code = diagnostic.code;
     let title = explain(code.as_str()).map_or("it can't be read", |info| info.title);

@@ -21,7 +21,7 @@ pub(crate) struct Format {
 }
 
 impl Format {
-    /// Returns the format of a kind of file that has only one version.
+    /// Returns a format for files of the kind `kind`. This format has only one version so far.
     pub(crate) const fn first(kind: &'static str) -> Self {
         Self { kind, version: 1, upgrade: |_, content| content }
     }
@@ -79,8 +79,9 @@ struct Head {
     version: Option<u64>,
 }
 
-/// Maximum memory for the parsed data of a document, as a multiple of the size of its text. For a text that is smaller
-/// than [`MAX_SIZE`], the maximum is this multiple of [`MAX_SIZE`].
+/// Maximum memory for the parsed data of a document, as a multiple of the size of its text. A text that is smaller
+/// than [`MAX_SIZE`] counts as a text of this size. Larger texts are possible, because [`MAX_SIZE`] is only the
+/// default limit.
 const MOST_WEIGHT: usize = 12;
 
 /// Estimates the memory in bytes that a JSON text needs as parsed data. A map with one entry can need a

@@ -52,7 +52,7 @@ pub enum Error {
     /// A runtime can't be opened or closed.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    /// No runtime serves a location, or its runtime can't be opened. The text gives the reason.
+    /// No runtime serves a location, or the runtime of a location can't be opened. The text gives the reason.
     #[error("{0}")]
     NoRuntime(String),
     /// No recorded process worked on the component.
@@ -137,7 +137,8 @@ pub enum Error {
         /// Whether invalid input caused the refusal. If false, a failure caused the refusal.
         is_input: bool,
     },
-    /// The program that executed the process for this command exited before the process finished.
+    /// The command waited for a process, which is the execution of an intent. Another windlass program executed
+    /// this process, and exited before the process had finished.
     #[error(
         "the process that executed {process} exited before it finished; resume it with `windlass retry {assembly}` or `windlass run`"
     )]
@@ -266,9 +267,9 @@ impl Error {
         })
     }
 
-    /// Tells whether invalid input caused the error, such as an unknown name. Otherwise, a failure caused the error,
-    /// such as an unreachable store. The program `windlass` exits with code 2 for invalid input, and with code 1 for a
-    /// failure.
+    /// Tells whether invalid input, such as an unknown name, caused the error. If the result is false, a failure
+    /// caused the error, such as an unreachable store. The program `windlass` exits with code 2 for invalid input,
+    /// and with code 1 for a failure.
     pub fn is_input(&self) -> bool {
         match self {
             Self::Input(_)

@@ -94,12 +94,13 @@ impl Upkeep<'_> {
         Ok(ForgetView::new(name.clone(), part.cloned(), records, false))
     }
 
-    /// Finds the references of applications to an assembly that will be forgotten. If only a part of the assembly will
-    /// be forgotten, the result is `None`.
+    /// Finds the references of applications to an assembly that will be forgotten. If only a part of the assembly
+    /// will be forgotten, the result is `None`.
     ///
     /// # Errors
-    /// Fails if an application refers to the assembly, and a resource of the assembly still exists. A forced removal
-    /// does not fail for this reason. Also fails if the store can't be read.
+    /// Fails if an application refers to the assembly, and a resource of the assembly still exists. If the option
+    /// `force` of the engine is set, the function does not fail for this reason. Also fails if the store can't be
+    /// read.
     async fn forgotten(
         &self,
         store: &Arc<dyn Store>,

@@ -127,8 +127,9 @@ impl AssemblyInput {
         self.parameters.contains_key(name) || self.environment.contains_key(&variable(name))
     }
 
-    /// Copies the value of the property `name` from the input `given`. The value is a parameter, or the value of
-    /// an environment variable. If `given` contains no value for the property, changes nothing.
+    /// Copies the value of the property `name` from the input `given`. In `given`, the value is a parameter or an
+    /// environment variable, and the copy has the same form. If `given` contains both, only the parameter is
+    /// copied. If `given` contains no value for the property, changes nothing.
     pub(crate) fn parameter_of(mut self, given: &Self, name: &str) -> Self {
         if let Some(value) = given.parameters.get(name) {
             let is_open = given.open.iter().any(|open| open == name);
@@ -202,14 +203,14 @@ impl AssemblyInput {
         self
     }
 
-    /// Sets whether all parts are protected from removal and replacement, also by later intents. The next `up`
-    /// without this setting ends the protection.
+    /// Sets whether all parts are protected. windlass refuses an intent that would remove or replace a protected
+    /// part. The protection also holds for later intents, until the next `up` without this setting.
     pub fn protect(mut self, protect: bool) -> Self {
         self.protect = protect;
         self
     }
 
-    /// Sets the user's consent to plans that remove or replace installed parts. By default, the
+    /// Sets the user's consent. A plan needs the consent if it removes or replaces installed parts. By default, the
     /// user consents to every such plan.
     pub fn consent(mut self, consent: Consent) -> Self {
         self.consent = consent;

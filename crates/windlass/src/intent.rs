@@ -286,14 +286,16 @@ impl Windlass {
         Ok(calls.iter().any(|call| call.id == id && call.state.is_open()).then_some(id))
     }
 
-    /// Parses the names of the outputs whose values a user states in an answer about an undecided call. The
-    /// returned outputs are for the field [`Answer::published`](windlass_engine::Answer::published) of this answer.
-    /// `open` lists the outputs whose values were on the command line. If such an output is a secret, also returns
-    /// a warning.
+    /// Parses the names of the outputs that a user states in an answer about an undecided call. An undecided call
+    /// is a call whose outcome only a user can determine. The caller stores the returned outputs in the field
+    /// [`Answer::published`](windlass_engine::Answer::published) of the answer.
+    ///
+    /// `open` lists the outputs whose values the user has passed on the command line, where other users of the host
+    /// can see them. For each secret among these outputs, the method returns a warning.
     ///
     /// # Errors
     ///
-    /// Fails if a name can't be a property name, or if there is no such assembly.
+    /// Fails if a name can't be a property name, if the project has no store, or if the store can't be read.
     pub async fn published(
         &self,
         name: &AssemblyName,

@@ -159,11 +159,12 @@ impl<'w> LogStream<'w> {
         Ok(stream)
     }
 
-    /// Waits for the next entry. If the future is dropped before it is ready, an entry may be returned twice.
+    /// Waits for the next entry. If the returned future is dropped before it is ready, an entry may be returned
+    /// twice.
     ///
     /// # Errors
     ///
-    /// Fails if the store can't be read. The stream continues with the next call.
+    /// Fails if the store can't be read. The caller can then call this method again to continue the stream.
     pub async fn next(&mut self) -> Result<LogEntry, Error> {
         loop {
             while let Some(entry) = self.ready.pop_front() {

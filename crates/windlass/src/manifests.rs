@@ -1,5 +1,5 @@
-//! Checks of application manifests. Each manifest is checked by itself and with its scripts. Then the check compares
-//! each application with its factory.
+//! Checks of application manifests. First, each manifest is checked together with its scripts, but without the
+//! other manifests. Then each application is compared with its factory.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -190,18 +190,18 @@ pub struct Windlass {
     pub(crate) places: Arc<ProjectPlaces>,
     slots: JobSlots,
     pub(crate) store: OnceCell<Arc<dyn Store>>,
-    /// Ensures that the notice about a lost store is given only once. A store is lost if it does not exist,
-    /// although an earlier store seems to have existed.
+    /// Ensures that the user gets only one notice about a lost store. The store counts as lost if the project has
+    /// no store now, but seems to have had a store earlier.
     pub(crate) lost_store: Once,
 }
 
 impl Windlass {
-    /// Opens the project to which a file or folder belongs.
+    /// Opens the project to which a file or folder belongs. [`Settings::new`] sets the path of this file or folder.
     ///
     /// # Errors
     ///
-    /// Fails if the start path does not exist. Fails with all errors of the project's `windlass.yaml`. Also
-    /// fails if this process was started to [supervise](crate::supervise()) jobs.
+    /// Fails if this path does not exist. Fails with all errors of the project's `windlass.yaml`. Also fails if
+    /// this process was started to [supervise](crate::supervise()) jobs.
     pub fn open(settings: Settings) -> Result<Self, Error> {
         // Without this check, the program would start itself as a supervisor again and again.
         if supervise::is_supervisor() {

@@ -82,9 +82,9 @@ impl Neighbours {
         Ok(candidates)
     }
 
-    /// Returns the reason why no reference of the assembly `self.own` may refer to the offered assembly; `None` if
-    /// there is no such reason. `is_bound` tells whether one of these references refers to the offered assembly
-    /// already. If not, the offered assembly must be Active.
+    /// Returns the reason why references of the assembly `self.own` must not refer to the offered assembly. Returns
+    /// `None` if they may refer to the offered assembly. `is_bound` tells whether one of these references already
+    /// refers to the offered assembly. If `is_bound` is false, the offered assembly must be Active.
     ///
     /// `references` contains the references of all assemblies. The properties that a reference requests are not
     /// compared here.
@@ -141,11 +141,11 @@ fn existing(offer: Offer, unfit: Option<String>) -> Existing {
     }
 }
 
-/// Lets the drivers of a resource search for an instance that fits a reference.
+/// Searches for instances that fit a reference. The driver of the resource type performs the search.
 ///
 /// # Errors
 ///
-/// Returns the reason why the drivers could not search.
+/// Returns the reason why the search failed.
 pub(crate) async fn look_for(
     engine_env: &EngineEnv,
     catalog: &DiskCatalog,

@@ -96,7 +96,8 @@ pub(crate) struct ConsentArgs {
 }
 
 impl ConsentArgs {
-    /// Returns the consent that the option gives, before the user is asked.
+    /// Returns the consent that the user has given by the option `--yes`. Without the option, returns
+    /// [`Consent::None`]. The user is then asked if the plan needs consent.
     pub(crate) fn consent(&self) -> Consent {
         if self.yes { Consent::Any } else { Consent::None }
     }

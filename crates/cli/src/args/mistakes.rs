@@ -199,8 +199,8 @@ fn pausing(word: &str) -> Option<&'static str> {
     )
 }
 
-/// Returns the tip for terraform's command `state rm`, and `None` for all other commands. The other `state` commands of
-/// terraform list and show things. For these commands, [`COMMANDS`] suggests `status`.
+/// Returns the tip for the command `state rm` of terraform, and `None` for all other commands. For other commands
+/// of terraform that begin with `state`, [`COMMANDS`] suggests `status`.
 fn of_state(word: &str, mut given: impl Iterator<Item = String>) -> Option<&'static str> {
     let removes = word == "state" && given.any(|word| word == "rm");
     removes.then_some("windlass forget NAME PART removes records and calls nothing")

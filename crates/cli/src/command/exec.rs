@@ -171,8 +171,8 @@ async fn cancel_when_stopped(runtime: Arc<dyn Runtime>, id: JobId, stop: Stop) -
     runtime.cancel(&id, Duration::ZERO).await
 }
 
-/// Copies the job's output as it arrives. The output is unchanged in a pipe or file, and has escaped control
-/// characters on a terminal.
+/// Copies the job's output to stdout and stderr as it arrives. On a terminal, control characters are escaped. In a
+/// pipe or file, the output is unchanged.
 async fn follow(mut events: Events) -> io::Result<()> {
     let mut stdout = Printer::new(io::stdout(), io::stdout().is_terminal());
     let mut stderr = Printer::new(io::stderr(), io::stderr().is_terminal());

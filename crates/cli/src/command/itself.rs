@@ -27,12 +27,12 @@ pub(crate) fn completions(args: &CompletionsArgs) -> ExitCode {
     exit::DONE
 }
 
-/// Adds the completion function `ours` to the completion script of clap. `ours` completes the names of assemblies and
-/// of other records in the store. For all other words, `ours` calls clap's function, which is renamed to
+/// Adds the completion function `ours` to the completion script of clap. `ours` completes the names of assemblies
+/// and of other records in the store. For all other words, `ours` calls clap's function, which is renamed to
 /// `_windlass_words`.
 ///
-/// `registration` is the start of the lines that register the completion function with the shell. The text of `ours` is
-/// inserted before these lines.
+/// The completion script ends with lines that register the completion function with the shell. `registration` is
+/// the text with which these lines begin. The text of `ours` is inserted before these lines.
 fn with_names(script: &str, ours: &str, registration: &str) -> String {
     let words = script.replacen(WORDS, "_windlass_words() {", 1);
     words.replacen(registration, &format!("{ours}{registration}"), 1)

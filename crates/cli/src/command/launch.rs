@@ -120,15 +120,15 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
 }
 
 /// Returns the exit code of a command that launches or removes several applications. `codes` contains the exit code
-/// for each application. The result is the first entry of this list that `codes` contains:
+/// for each application. The first of these rules that applies determines the result:
 ///
-/// - the exit code of an interruption,
-/// - exit code 1, for a failure,
-/// - any other code that is not 0,
-/// - exit code 0.
+/// - If an application was interrupted, the result is the exit code of an interruption.
+/// - If an application has failed (exit code 1), the result is 1.
+/// - If `codes` contains another code that is not 0, the result is the first such code.
+/// - Otherwise, the result is 0.
 ///
-/// Exit code 2 states that nothing has changed. If the result would be 2, but another application has changed, the
-/// result is 1.
+/// Exception: exit code 2 states that nothing has changed. If the rules give 2, but `codes` also contains 0 and
+/// `is_dry` is false, an application has changed. The result is then 1.
 fn combined(codes: &[ExitCode], is_dry: bool) -> ExitCode {
     let first = [exit::interrupted(), exit::FAILED].into_iter().find(|code| codes.contains(code));
     let other = codes.iter().copied().find(|code| *code != exit::DONE);

@@ -340,8 +340,8 @@ fn contradict(target: &[String], except: &[String]) -> bool {
     true
 }
 
-/// Adds parameters to an input: those of arguments, files and inventories, and those of environment
-/// variables.
+/// Adds parameters to an input. They come from the arguments `given`, from files, from inventories, and from
+/// environment variables.
 fn with_parameters(
     mut input: AssemblyInput,
     given: &[String],

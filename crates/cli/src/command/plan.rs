@@ -106,9 +106,10 @@ fn show_steps(plan: &PlanView, format: Format, detailed: bool, whole: bool) -> E
 pub(crate) const MOST_LISTED: usize = 100;
 pub(crate) const FEW_LISTED: usize = 20;
 
-/// Prints the changes, destructive changes first, and the counts of all changes. If there are more than
-/// [`MOST_LISTED`] lines of changes, prints only the first [`FEW_LISTED`] lines. But if there are more lines of
-/// destructive changes than [`FEW_LISTED`], prints all lines of destructive changes.
+/// Prints a list of the changes, and then the counts of all changes. Destructive changes come first in the list.
+///
+/// A list with more than [`MOST_LISTED`] lines is cut to [`FEW_LISTED`] lines. If the destructive changes alone
+/// need more lines, the list is cut after the last destructive change.
 pub(crate) fn print_first_changes(plan: &PlanView) {
     let lines = lines(&plan.changes);
     let lost = lines.iter().filter(|(effect, _)| effect.is_destructive()).count();

@@ -116,8 +116,8 @@ impl Execution {
         self.carry_out_with(windlass, own, theirs, stop, end).await.unwrap_or_else(|code| code)
     }
 
-    /// Executes an intent as [`carry_out`](Self::carry_out) does. `end` selects the JSON output at the end of
-    /// the process.
+    /// Executes an intent as [`carry_out`](Self::carry_out) does. `end` tells whether the result is printed as JSON
+    /// when the process ends.
     ///
     /// # Errors
     /// Returns the exit code if no process ran to its end. The reason has already been printed.
@@ -462,8 +462,9 @@ fn print_quiet(plan: &PlanView, quiet: &BTreeSet<StepId>) {
     }
 }
 
-/// Prints events, and returns the steps that have ended. Skipped steps that only change a state are not
-/// printed, because the plan does not list such steps either.
+/// Prints events, and returns all steps that have ended according to these events. `silent` contains the steps that
+/// only change a state. If such a step is skipped, its end is not printed, because the plan does not list the step
+/// either.
 fn print_events(
     events: &[EventRecord],
     silent: &[StepId],

@@ -95,7 +95,7 @@ fn change_of<'p>(plan: &'p PlanView, node: &ElementName) -> Option<&'p ElementCh
     plan.changes.elements.iter().find(|change| change.element.is_in(node))
 }
 
-/// Whether a part is described as it is before its change, or as it is after its change.
+/// The choice between two descriptions of a part: before its change, or after its change.
 #[derive(Clone, Copy)]
 enum Age {
     Old,

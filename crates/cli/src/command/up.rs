@@ -32,7 +32,8 @@ pub(crate) async fn adopt(args: AdoptArgs) -> ExitCode {
         .await
 }
 
-/// A command that creates or changes an assembly according to a descriptor, with its options.
+/// A command that creates or changes an assembly according to a descriptor. The fields contain the options of the
+/// command.
 struct BringUp<'a> {
     verb: &'a str,
     assembly: &'a AssemblyArgs,

@@ -360,8 +360,8 @@ impl Environments<'_> {
         Err(ApplicationError::Unfit { chosen, component, pins, known }.into())
     }
 
-    /// Removes the user's choice of a service for a component. The component is in the manifest of the service
-    /// `service`.
+    /// Removes the user's choice for a component of the type `reference.Service`. The choice names the service that
+    /// the component represents. `service` is another service, and its manifest contains the component.
     ///
     /// # Errors
     /// Returns [`EnvironmentError`] if no service is chosen for the component.
@@ -470,8 +470,9 @@ impl Environments<'_> {
         Ok((changed.await?, diagnostics))
     }
 
-    /// Returns a draft of the document of each environment that contains the old name of a renamed assembly. In the
-    /// draft, the new name of the assembly replaces the old name.
+    /// Returns the changed documents of environments after the renaming of an assembly, as drafts. There is one
+    /// draft for each environment that contains the old name of the assembly. In the draft, the new name replaces
+    /// the old name.
     pub(crate) async fn renamed(
         &self,
         store: &dyn Store,

@@ -134,8 +134,7 @@ pub struct ApplicationView {
     pub schedule: Option<String>,
     /// The scripts that the manifest names.
     pub scripts: Vec<ScriptView>,
-    /// The pins of the component that the scripts manage, sorted by id. A pin is a value or a command that the
-    /// manifest declares.
+    /// The pins that the manifest declares for its component, sorted by id. A pin is a value or a command.
     pub pins: Vec<PinView>,
     /// The services that the application needs: its components of the type `reference.Service`.
     pub services: Vec<NeededServiceView>,
@@ -152,12 +151,13 @@ pub struct ScriptView {
     pub kind: String,
     /// The path of the script, as written in the manifest.
     pub path: String,
-    /// Whether the script was published with the manifest. If false, the container or sandbox image in which the
-    /// scripts run must contain the script.
+    /// Whether the script was published with the manifest. If false, the scripts of the application run in a
+    /// container or a sandbox, and the script must exist in the image there.
     pub published: bool,
 }
 
-/// A pin: a value or a command that a manifest declares for the component that its scripts manage.
+/// A pin: a value or a command that a manifest declares for its component. The scripts of the manifest manage this
+/// component.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct PinView {

@@ -334,8 +334,9 @@ impl<'a> Daemon<'a> {
 
     /// Handles a sample, and replies to its sender.
     async fn take_in(&mut self, incoming: Incoming) {
-        /// Minimum interval in milliseconds between two extra reads of the event feed. The daemon makes an extra
-        /// read if no known policy uses a sample, because the feed may announce a new assembly with such a policy.
+        /// Minimum interval in milliseconds between two extra reads of the event feed. After a sample that no known
+        /// policy uses, the daemon makes an extra read. The feed may announce a new assembly with a policy that
+        /// uses this sample.
         const PAUSE: i64 = 1000;
         let Incoming { sample, answer } = incoming;
         let now = self.windlass.now();

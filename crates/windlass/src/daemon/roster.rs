@@ -138,9 +138,9 @@ impl Roster {
         self.agenda.first().map(|(due, _)| *due)
     }
 
-    /// Finds the assembly to which a sample belongs. The id of the returned sample begins with the full name of the
-    /// element, as in `shop__web.load`. The id of `sample` may begin with an instance id instead. Returns `None` if the
-    /// id of `sample` is invalid.
+    /// Returns the assembly to which a sample belongs, and a copy of the sample with a uniform id. This id begins
+    /// with the full name of the element, as in `shop__web.load`. The id of `sample` may begin with an instance id
+    /// instead. Returns `None` if the id of `sample` is invalid.
     pub(super) fn route(&self, sample: &Sample) -> Option<(AssemblyName, Sample)> {
         let (key, metric) = sample.id.split_once('.')?;
         let element = self.ids.get(key).cloned().or_else(|| key.parse().ok())?;

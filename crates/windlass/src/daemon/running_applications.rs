@@ -19,8 +19,9 @@ pub(super) struct Applications {
 }
 
 impl Applications {
-    /// Adds the assembly of `record` if the assembly is a running application. Otherwise, removes the assembly.
-    /// Returns the factories whose health checks must begin (`true`) or end (`false`).
+    /// Updates the list of running applications. If the assembly of `record` is a running application, adds the
+    /// assembly to the list. Otherwise, removes the assembly from the list. Returns the factories whose health
+    /// checks must begin (`true`) or end (`false`).
     pub(super) fn note(&mut self, record: &AssemblyRecord) -> Vec<(AssemblyName, bool)> {
         let is_running =
             record.application.is_some() && record.goal == State::Active && record.reached.is_some();
@@ -38,7 +39,8 @@ impl Applications {
         changes
     }
 
-    /// Removes an assembly. Returns the assembly's factory if the factory has no other running application.
+    /// Removes an assembly from the list of running applications. Returns the assembly's factory if the factory has
+    /// no other running application.
     pub(super) fn remove(&mut self, name: &AssemblyName) -> Option<AssemblyName> {
         self.failing.remove(name);
         self.statuses.remove(name);

@@ -18,8 +18,8 @@ pub(super) struct Looked {
     pub(super) samples: Vec<Result<Sample, String>>,
     /// The states of the parts that no policy heals.
     pub(super) others: Vec<DriftView>,
-    /// A text about the parts whose check could not run: the name and the failure of the first part, and the number
-    /// of further parts. `None` if all checks ran.
+    /// A text about the parts that could not be checked. It contains the name of the first such part, the reason
+    /// why the check of this part could not run, and the number of further such parts. `None` if all checks ran.
     pub(super) unseen: Option<String>,
 }
 
@@ -32,8 +32,8 @@ pub(super) fn measured(seen: &[Seen], reads: &Reads) -> Looked {
     Looked { samples, others: others.map(DriftView::new).collect(), unseen: unseen(seen) }
 }
 
-/// Describes the parts whose check could not run. The text contains the name and the failure of the first part, and
-/// the number of further parts. Returns `None` if all checks ran.
+/// Describes the parts that could not be checked. The text contains the name of the first such part, the reason why
+/// the check of this part could not run, and the number of further such parts. Returns `None` if all checks ran.
 fn unseen(seen: &[Seen]) -> Option<String> {
     let mut unseen = seen.iter().filter(|seen| seen.is_unseen());
     let first = unseen.next()?;

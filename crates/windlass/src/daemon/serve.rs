@@ -72,8 +72,8 @@ impl Daemon<'_> {
         self.put_to_work(assembly, what, async move { context.carry_out(&name, request).await.map(Some) });
     }
 
-    /// Runs the future `intent` in a new task. Until the task ends, the daemon ignores incoming values of the
-    /// assembly's metrics.
+    /// Runs the future `intent`, which changes `assembly`, in a new task. Until the task ends, the daemon ignores
+    /// incoming values of the metrics of `assembly`.
     fn put_to_work(
         &mut self,
         assembly: AssemblyName,

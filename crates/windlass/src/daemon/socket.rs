@@ -26,8 +26,9 @@ use crate::error::Error;
 
 /// Maximum size of a request's body in bytes, which is enough for some thousands of messages.
 const LARGEST: usize = 1 << 20;
-/// Maximum time that a sender waits for the outcome of its samples. After that time, the samples are still
-/// processed.
+/// Maximum time that a sender of samples waits for the reply. The reply reports samples that no policy has used. If
+/// the daemon needs more time, the reply omits the missing results, and the daemon processes the remaining samples
+/// later.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// A Unix socket that receives metrics. Dropping it removes the socket file.
@@ -83,7 +84,8 @@ impl Drop for MetricSocket {
     }
 }
 
-/// Maximum length in bytes of a socket path that is used directly. The system's limit is 107.
+/// Maximum length in bytes of a socket path that is passed unchanged to the system. A longer path is replaced by a
+/// short path (see [`Near`]), because the limit of the system is 107 bytes.
 const LONGEST: usize = 100;
 
 /// A short path to a file in a deeply nested folder, for system calls that limit the length of a path.
@@ -162,7 +164,7 @@ async fn take(
             }
         }
     };
-    // After a timeout, the samples are still processed.
+    // After a timeout, the daemon processes the remaining samples later.
     let _ = tokio::time::timeout(ANSWER, collect).await;
     Ok((StatusCode::ACCEPTED, notes.concat()))
 }

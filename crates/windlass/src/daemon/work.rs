@@ -37,7 +37,8 @@ pub(super) enum Message {
     /// An intent has ended.
     Ended {
         assembly: AssemblyName,
-        /// The result of the intent; `None` if its request has to wait or has already ended.
+        /// The notice about the end of the intent. `None` if the intent was not executed, because its request has
+        /// to wait or has already ended.
         notice: Option<Notice>,
     },
     /// A health check of an assembly has ended.
@@ -102,8 +103,8 @@ impl Context {
         }
     }
 
-    /// Stores the name of an application for each reference to it, before the application is removed. After the
-    /// removal, the stored names show that the references once had a target.
+    /// Records the references to an application before the application is removed. For each reference, stores the
+    /// name of the application. After the removal, a stored name shows that the reference once had a target.
     async fn note_removal(&self, name: &AssemblyName) {
         let noted = async { Removal::of(&self.engine.store, name).await?.note().await };
         if let Err(error) = noted.await {

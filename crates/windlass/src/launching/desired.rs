@@ -159,8 +159,8 @@ pub(crate) fn desired(
     Ok((desired, diagnostics))
 }
 
-/// Returns the name of a descriptor of the application. All revisions have the same name. If each revision
-/// had a version of its own in the name, a new revision would be an upgrade, and an upgrade may re-create the
+/// Returns the name of a descriptor of the application. This name contains the same version for all revisions of
+/// the application. With a different version, a new revision would be an upgrade, and an upgrade may re-create the
 /// instance.
 fn descriptor(kind: DescriptorKind, published: &PublishedApplication) -> DescriptorName {
     let version: Version = "1".parse().expect("a number is a version");

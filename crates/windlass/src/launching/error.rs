@@ -27,7 +27,7 @@ pub enum LaunchError {
         /// The titles of the factories that are services of the environment.
         known: Vec<String>,
     },
-    /// The assembly of the application's factory has been removed, but the environment still names it as a
+    /// The assembly of the application's factory has been removed. The environment still lists this assembly as a
     /// service.
     #[error(
         "`{title}` needs the factory `{factory}`, and the service `{removed}` of the environment `{environment}` has been removed; launch it again by `windlass app launch '{factory}' --env {environment} --name {removed}`, or drop the service by `windlass env service rm {environment} {removed}`"

@@ -24,7 +24,8 @@ pub trait RuntimeFactory: RuntimeKind {
 /// The runtimes of one kind in a project.
 #[async_trait]
 pub trait ProjectRuntimes: Send + Sync {
-    /// Returns the runtime of a location of this kind. Opens the runtime at its first use.
+    /// Returns the runtime of a location. The location must have the kind of runtime to which this object belongs.
+    /// Opens the runtime at its first use.
     ///
     /// # Errors
     /// Returns a sentence with the reason why the location has no runtime.

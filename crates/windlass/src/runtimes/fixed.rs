@@ -1,5 +1,5 @@
-//! [`Fixed`]: the kind of a runtime that the embedding program implements. The program adds the runtime by
-//! [`Settings::runtime`](crate::Settings::runtime).
+//! [`Fixed`]: a kind of runtime that consists of one runtime. The program that embeds windlass implements this
+//! runtime, and adds it by [`Settings::runtime`](crate::Settings::runtime).
 
 use std::sync::Arc;
 

@@ -14,8 +14,8 @@ pub(super) const LIMITS: [(Capability, &str); 5] = [
     (Capability::OpenFilesLimit, "open files"),
 ];
 
-/// Adds the first three limits of [`LIMITS`] to a view. If control groups can enforce a limit on this host, adds
-/// the limit to the view's limits. Otherwise, adds a caveat about the missing limit.
+/// Completes the view of a runtime. Adds the limits that control groups can enforce on this host, and a caveat for
+/// each limit that they can't enforce. Only the first three entries of [`LIMITS`] are considered.
 pub(super) fn with_groups(view: &mut RuntimeView, groups: &ControlGroups) {
     let version = groups.version.map(|version| format!(" (cgroups v{version})")).unwrap_or_default();
     for (limit, name) in &LIMITS[..3] {

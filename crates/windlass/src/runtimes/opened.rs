@@ -10,8 +10,8 @@ use windlass_project::ImageUse;
 use super::factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory};
 use crate::blocking::blocking;
 
-/// The runtimes of a project. Each runtime is opened once. While one runtime is being opened, the other
-/// runtimes can be used, because a connection may take long.
+/// The runtimes of a project. Each runtime is opened once. Opening a runtime can take long, for example because it
+/// connects to a container engine. Meanwhile, the other runtimes can be used.
 pub(crate) struct Runtimes {
     /// Each kind of runtime, and the runtimes of this kind in the project. The entries have the order of registration.
     kinds: Vec<(Arc<dyn RuntimeFactory>, Arc<dyn ProjectRuntimes>)>,

@@ -69,8 +69,8 @@ impl Windlass {
         Ok((saved.fill(preview).with_protection(protection).beside(unfinished), saved, warnings))
     }
 
-    /// Plans the changes that [`change`](Self::change) would make, for a plan file. [`apply`](Self::apply) executes
-    /// the plan.
+    /// Plans the changes that [`change`](Self::change) would make, and returns a plan that can be saved to a file.
+    /// [`apply`](Self::apply) executes a saved plan.
     ///
     /// If the request comes from [`Request::down_with`], `around` is the file with the assembly's descriptor. When
     /// the plan is applied, windlass searches for the packages in the folders around this file. For any other

@@ -247,9 +247,12 @@ fn titled(read: Vec<(PublishedApplication, bool)>) -> Vec<PublishedApplication> 
     read.into_iter().map(given).collect()
 }
 
-/// Refuses the manifests of a simulation for four reasons: the factory of an application is missing, the
-/// application of a factory is missing, two titles have the same short name, or none of the manifests
-/// declares an application.
+/// Checks that the manifests of a simulation fit together. Each of these problems is an error:
+///
+/// - The manifest of an application's factory is missing, or the manifest of a factory's application is missing.
+/// - The manifests of an application and a factory contradict each other.
+/// - Two titles have the same short name.
+/// - None of the manifests declares an application.
 fn refuse_strangers(applications: &[Launchable<'_>]) -> Result<(), Error> {
     let published: Vec<Published<'_>> = applications
         .iter()

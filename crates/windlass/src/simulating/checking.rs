@@ -65,11 +65,11 @@ impl Host<'_> {
         asked
     }
 
-    /// Returns the results of a health check of `batch` without a call of the driver. This is possible if each
-    /// application in `batch` has an answer of the variant [`Says::Instance`]. In a simulation without a runtime,
-    /// the default answer replaces a missing answer.
+    /// Returns the results of a health check of `batch`, if no call of the driver is needed to determine them. For
+    /// this, each application in `batch` must have an answer with the content [`Says::Instance`]. In a simulation
+    /// without a runtime, an application without an answer gets the default answer, which has this content.
     ///
-    /// Returns `None` if an application has no such answer, or if the health check reaches its timeout.
+    /// Otherwise, returns `None`. Also returns `None` if the health check reaches its timeout.
     fn known(&self, title: usize, batch: &[Element<'_>]) -> Option<Asked> {
         let rule = |number: Option<usize>| number.map_or(&self.standard, |at| self.parts.rules.get(at));
         let is_data = |(.., number): &Element<'_>| {
@@ -112,9 +112,9 @@ impl Host<'_> {
         }
     }
 
-    /// Checks all applications of a batch together. Then checks each application with an unclear answer again, in
-    /// smaller groups. An answer is unclear if the check has run and failed, or if the driver can't tell the state
-    /// of the application.
+    /// Checks the applications of a batch in groups. If some answers of a group are unclear, checks their
+    /// applications again in smaller groups. An answer is unclear if the check has run and failed, or if the driver
+    /// can't tell the state of the application. [`Halving`] chooses the groups.
     async fn halve(&self, now: Timestamp, batch: &[Element<'_>]) -> Asked {
         let suspect =
             |application: &Application| application.failure.as_ref().is_some_and(check_failure::is_suspect);
@@ -173,12 +173,12 @@ impl Host<'_> {
         self.ask(now, &calls, &part).await
     }
 
-    /// Returns the results of a health check of the applications in `part`, without a run of the script and without a
-    /// call of the driver. The method creates the output of the script from the file of answers, and reads the results
-    /// from this output.
+    /// Returns the results of a health check of the applications in `part` without a call of the driver. The method
+    /// takes the output of the script from the file of answers, and reads the results from this output.
     ///
-    /// Returns `None` if the driver must be called: the script must run, or the simulated script fails or reaches its
-    /// timeout.
+    /// Returns `None` if the driver must be called. One reason is that the simulation has a runtime, and the file
+    /// has no answer for any of the applications. In this case, the script really runs. The other reason is that
+    /// the simulated script fails or reaches its timeout.
     fn printed(
         &self,
         now: Timestamp,

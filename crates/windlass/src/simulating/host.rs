@@ -25,7 +25,8 @@ use crate::open::Windlass;
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// An application in a health check. The fields are the key of the application, the application itself, and the
-/// position in [`Rules`] of its answer to this check. The position is `None` if the file of answers has no such answer.
+/// position of an answer in [`Rules`]. This answer replaces the output of the script for the application. The
+/// position is `None` if the file of answers contains no such answer.
 pub(super) type Element<'m> = (Key, &'m Application, Option<usize>);
 
 /// The results of a health check of a batch of applications.
@@ -55,7 +56,8 @@ pub(super) struct Host<'h> {
     pub(super) parts: HostParts<'h>,
     /// The default answer to a health check. It is used if no answer of the file of answers applies.
     pub(super) standard: Rule,
-    /// The maximum duration of a health check, by the position of the title in [`Cast::titles`].
+    /// The maximum durations of health checks. There is one entry for each entry of [`Cast::titles`], in the same
+    /// order.
     pub(super) timeouts: Vec<Duration>,
     /// The last parsed outputs of health checks. They are kept because the next health check often has the
     /// same output.

@@ -73,7 +73,7 @@ impl Window {
 pub(super) struct Instance {
     /// The natural id that a launch returns. The default is the name of the application.
     pub(super) id: Option<String>,
-    /// The update of the instance that the script prints. By default, the script prints an update that reports
+    /// The update that the script prints about the instance. By default, the script prints an update that reports
     /// success.
     pub(super) update: Option<Value>,
     /// The results of a command. In the answer of a health check, they belong to the oldest open command.
@@ -104,11 +104,13 @@ pub(super) struct Rule {
     /// The virtual duration of the script.
     pub(super) takes: Duration,
     pub(super) says: Says,
-    /// The update of the answer, parsed for each entry of [`Cast::titles`]. Each entry is a kind of application with
-    /// its own shape of instance documents. The parsed update is `None` if the update does not fit this shape.
+    /// The parsed update of the answer, once for each entry of [`Cast::titles`], in the same order. An entry of
+    /// [`Cast::titles`] is a kind of application with its own shape of instance documents. If the update does not
+    /// fit this shape, the parsed update is `None`.
     ///
-    /// The list is empty if the answer does not give every health check the same update. For example, an update with
-    /// the placeholder `<name>` differs between applications. See [`Rule::new`].
+    /// The list is empty if the update may differ between health checks. For example, an update with the
+    /// placeholder `<name>` differs between applications. The list is also empty for any answer that is not an
+    /// update of a health check. See [`Rule::new`].
     pub(super) parsed: Vec<Option<Update>>,
 }
 

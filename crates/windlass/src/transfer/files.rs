@@ -97,7 +97,7 @@ impl Packed {
     }
 }
 
-/// The paths, keys and limits with which a project's transfers read and write files.
+/// The paths, the keys and the size limit for writing and reading the export files of a project.
 pub(super) struct TransferFiles {
     /// The root folder of the project. Each export file contains this path, to show where the export was made.
     pub(super) root: PathBuf,

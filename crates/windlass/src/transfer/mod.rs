@@ -34,9 +34,9 @@ use crate::wiring::Removal;
 pub use error::TransferError;
 
 impl Upkeep<'_> {
-    /// Writes an assembly to a new file, and deletes it from the store. The assembly's secrets are sealed
-    /// with the key in the file `key`, which is created if missing. Without `key`, they are sealed with the
-    /// project's key.
+    /// Writes an assembly to a new file, and then deletes the assembly from the store. The secrets of the assembly
+    /// are sealed with the key in the file `key`. If this file does not exist, the method creates it. If `key` is
+    /// `None`, the secrets are sealed with the project's key.
     ///
     /// # Errors
     ///

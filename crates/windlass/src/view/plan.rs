@@ -37,8 +37,8 @@ pub struct PlanView {
     /// The parts that become protected, or are no longer protected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protection: Vec<ProtectionChange>,
-    /// The process that is changing the assembly now, or that was interrupted. The plan does not consider what this
-    /// process still changes. `None` if there is no such process.
+    /// The process that is changing the assembly now, or that was interrupted. The plan does not consider the
+    /// changes that this process has not made yet. `None` if there is no such process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<UnfinishedProcess>,
     /// The results of the health checks that ran before planning; `None` if no checks ran.
@@ -55,7 +55,7 @@ pub struct UnfinishedProcess {
     pub id: ProcessId,
     /// The intent of the process.
     pub intent: String,
-    /// The program that executes the process; `None` if the process was interrupted.
+    /// The windlass program that is executing the intent; `None` if the execution was interrupted.
     pub runs: Option<String>,
 }
 
@@ -137,11 +137,12 @@ pub struct WhyView {
 /// A wait that an explanation lists: one step waits for another step.
 #[derive(Debug, Clone, Serialize)]
 pub struct BecauseView {
-    /// The level of the wait. Example: s3 waits for s2, and s2 waits for s1. In the explanation of s3, these two waits
-    /// have the levels 1 and 2.
+    /// The level of the wait in the explanation. The waits of the explained step have the level 1, and the waits of
+    /// an awaited step have the next level. Example: s3 waits for s2, and s2 waits for s1. In the explanation of
+    /// s3, these two waits have the levels 1 and 2.
     ///
-    /// A barrier, which is a step without work, adds no level. If the explained step waits for a barrier, the waits of
-    /// the barrier have the level 1, too.
+    /// A barrier is a step without work, and adds no level. The waits of the barrier have the same level as the
+    /// wait for the barrier.
     pub depth: usize,
     /// The step that waits.
     pub step: StepId,

@@ -68,8 +68,8 @@ pub struct AssemblyView {
     /// The relationships that have operations. Each entry contains the pairs of nodes of the relationship, by
     /// their state.
     pub relationships: Vec<RelationshipView>,
-    /// The assemblies that reference this assembly. References between applications are included only if the
-    /// status of one assembly was requested.
+    /// The assemblies that reference this assembly. References between applications are included only if the status
+    /// was requested for a single assembly, by its name.
     pub referenced_by: Vec<AssemblyName>,
     /// The number of the assembly's active resources, and of all its resources.
     pub parts: PartsView,

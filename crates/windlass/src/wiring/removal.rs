@@ -23,8 +23,10 @@ pub(crate) struct Removal {
     is_there: bool,
     /// The other assemblies that refer to the assembly `name`.
     by: BTreeSet<AssemblyName>,
-    /// The references from instances to the assembly `name`. Example: an instance of the factory `web-factory` has the
-    /// reference `{mapping: vms.vm-by-id, key: i-123}`. The entry is then `("web-factory", "vms.vm-by-id", "i-123")`.
+    /// The references from instances to the assembly `name`. An entry consists of the factory of the referring
+    /// instance, the mapping, and the key. Example: an instance of the factory `web-factory` has the reference
+    /// `{mapping: vms.vm-by-id, key: i-123}`, and the instance of the assembly `name` has the natural id `i-123`.
+    /// The entry for this reference is `("web-factory", "vms.vm-by-id", "i-123")`.
     keys: BTreeSet<(AssemblyName, String, String)>,
 }
 
@@ -120,8 +122,9 @@ impl Wiring {
         Ok(())
     }
 
-    /// Finds the applications whose instances refer to the application `removal.name`. Adds these applications to
-    /// `removal.by`, and their references to `removal.keys`. `of` is the factory of the application `removal.name`.
+    /// Finds the references from instances to the application `removal.name`. Adds each reference to
+    /// `removal.keys`, and the application of the referring instance to `removal.by`. `of` is the factory of the
+    /// application `removal.name`.
     async fn referring_instances(&mut self, of: &AssemblyName, removal: &mut Removal) -> Result<(), Error> {
         let environments = self.environments().await?;
         for (environment, found) in environments.iter() {
@@ -135,11 +138,11 @@ impl Wiring {
         Ok(())
     }
 
-    /// Finds the applications of `factory` in one environment whose instances refer to the application
-    /// `removal.name`. Adds these applications to `removal.by`, and their references to `removal.keys`.
+    /// Finds the references to the application `removal.name` from instances of `factory` in one environment. Adds
+    /// each reference to `removal.keys`, and the application of the referring instance to `removal.by`.
     ///
-    /// The application `removal.name` belongs to the factory `of`. The parameter `mappings` contains the ids of the
-    /// pins through which `factory` receives the instances of `of`.
+    /// `of` is the factory of the application `removal.name`. The factory `factory` receives the instances of `of`
+    /// through pins. `mappings` contains the ids of these pins.
     async fn instances_with(
         &mut self,
         environment: &DocumentName,

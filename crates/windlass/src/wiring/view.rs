@@ -91,8 +91,8 @@ pub(super) fn why(
 pub struct InstanceReferenceView {
     /// The path of the reference in the tree of components, with `/` between the names.
     pub component: String,
-    /// The id of the pin through which the reference is made. The pin belongs to the referring instance's factory.
-    /// It receives the instances of another factory.
+    /// The id of the pin through which the reference is made. This pin belongs to the factory of the referring
+    /// instance, and receives the instances of another factory.
     pub mapping: String,
     /// The natural id of the instance to which the reference refers.
     pub key: String,

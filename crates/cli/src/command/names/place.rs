@@ -53,7 +53,8 @@ pub(super) enum Wanted {
 }
 
 impl Place {
-    /// Determines the position of the last word. Returns `None` if no name from the store is possible there.
+    /// Finds the argument to which the last word of a command line belongs, and the kind of name that this argument
+    /// expects. Returns `None` if the argument expects no name from the store.
     pub(super) fn of(words: &[String]) -> Option<Self> {
         let (typed, before) = words.split_last()?;
         let mut cli = Cli::command();

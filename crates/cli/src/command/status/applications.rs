@@ -121,8 +121,8 @@ impl Line<'_> {
     }
 }
 
-/// Returns the notes about the unresolved references of an application, such as `2 references pending`. A note
-/// contains the number of all references in one state.
+/// Returns the notes about the unresolved references of an application. Each note is a number of references and
+/// their state, such as `2 references pending`. There is at most one note for each state.
 fn notes(application: &ApplicationStatusView) -> Vec<String> {
     let states = application.services.iter().map(|of| of.state);
     let states: Vec<&str> = states.chain(application.references.iter().map(|of| of.state)).collect();

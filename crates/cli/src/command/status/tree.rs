@@ -1,7 +1,8 @@
 //! The tree of an assembly's parts.
 //!
-//! Similar nodes of a large cluster share a line. A node that differs from all other nodes has a separate
-//! line. Unhealthy nodes come first, and the largest group comes last.
+//! Similar nodes of a large cluster share a line. A node that differs from all other nodes has a separate line. The
+//! lines are sorted by state, with the worst state first. Among lines with the same state, unhealthy nodes come
+//! first. Among lines that are still equal, the line with the fewest nodes comes first.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -56,12 +57,12 @@ impl Tree {
         }
     }
 
-    /// Returns the lines for the parts inside `nodes`. The parts `nodes` are similar, so all of them contain similar
-    /// inner parts in the same order. The first inner parts of all `nodes` share a line, the second inner parts share
-    /// the next line, and so on.
+    /// Returns the lines for the parts inside `nodes`. The elements of `nodes` are similar parts, so all of them
+    /// contain similar inner parts in the same order. The first inner parts of all elements share a line, the
+    /// second inner parts share the next line, and so on.
     ///
-    /// If the parts `nodes` are large clusters, similar nodes of one cluster also share a line, such as `1–6`. But
-    /// if `self.whole` is set, each node of a cluster has a separate line.
+    /// If the elements are clusters with more than [`FEW`] inner parts, similar inner parts of one cluster also
+    /// share a line, such as `1–6`. If `self.whole` is set, these inner parts have separate lines.
     fn below<'v>(self, nodes: &[&'v ElementView]) -> Vec<Line<'v>> {
         let Some(first) = nodes.first() else { return Vec::new() };
         let line = |places: &[usize]| {

@@ -24,12 +24,12 @@ pub(super) struct OpenEngine {
     /// The runtimes that reuse warm containers. The key is the number of warm containers of the runtime. A location
     /// sets this number by the key `pool`.
     pools: Mutex<BTreeMap<u16, Pool>>,
-    /// The note that marks the engine as in use; `None` after [`take_note`](Self::take_note) has returned it.
+    /// The note which records that this process uses the engine. `None` after [`take_note`](Self::take_note) has
+    /// returned the note.
     note: Mutex<Option<Note>>,
 }
 
-/// A place for the [`PoolRuntime`] with a certain number of warm containers. The place is empty until this runtime
-/// is used for the first time.
+/// A place for a [`PoolRuntime`]. The place is empty until this runtime is used for the first time.
 type Pool = Arc<OnceCell<Arc<PoolRuntime>>>;
 
 /// Returns the environment variables by which container engines are found.
@@ -48,8 +48,8 @@ pub(super) async fn connect(name: &str, context: &RuntimeContext) -> Result<(Eng
 }
 
 impl OpenEngine {
-    /// Takes over the connection to a container engine. `note` is the file that marks the engine as in use by this
-    /// process. Removes containers that other windlass programs have left on the engine, if these programs have
+    /// Takes over the connection to a container engine. `note` is the file which records that this process uses the
+    /// engine. Removes containers that other windlass programs have left on the engine, if these programs have
     /// ended. Containers with jobs stay, because a later command finds the jobs by their ids.
     pub(super) async fn new(engine: Engine, fresh: DockerRuntime, note: Note) -> Result<Self, String> {
         fresh.reap(&Owner::default(), |_| true).await.map_err(|error| chain(&error))?;
@@ -62,17 +62,19 @@ impl OpenEngine {
         self.fresh.clone()
     }
 
-    /// Tells whether the engine contains no more containers of the client `client`. A client is the connection of one
-    /// windlass program to an engine. If `client` is `None`, tells whether each job on the engine belongs to a client
-    /// that still runs.
+    /// Tells whether the engine contains no container of the client `client`. A client is the connection of one
+    /// windlass program to an engine.
+    ///
+    /// If `client` is `None`, tells whether the engine contains no job of any client that has ended.
     ///
     /// Returns `false` if the engine does not answer.
     pub(super) async fn is_left_by(&self, client: Option<&str>) -> bool {
         matches!(self.fresh.has_left(client).await, Ok(false))
     }
 
-    /// Returns the note that marks the engine as in use by this process. The caller can then remove the note.
-    /// Returns `None` if `client` is not the client id of this process, or if the note was returned before.
+    /// Hands over the note which records that this process uses the engine. The caller needs the note to remove it.
+    /// Returns `None` if `client` is not the client id of this process, or if an earlier call has already returned
+    /// the note.
     pub(super) fn take_note(&self, client: Option<&str>) -> Option<Note> {
         let mut note = self.note.lock().unwrap_or_else(PoisonError::into_inner);
         note.take_if(|_| client == Some(self.fresh.client()))

@@ -121,11 +121,13 @@ impl Notes {
         Ok(lines.map(|line| Noted { engine: line.to_owned(), client: None }).collect())
     }
 
-    /// Removes the note `noted`, unless the client of the note still runs. A note from the file [`FORMER`] names no
-    /// client. For such a note, removes all lines of the file that name the same engine.
+    /// Removes the note `noted`. If the client of the note still runs, the note stays.
     ///
-    /// The caller must make sure that the engine contains no job of the client, because later commands find such a job
-    /// only by the note.
+    /// A note from the file [`FORMER`] is a line with the name of an engine, and names no client. Together with
+    /// such a note, the method removes all other lines with the name of the same engine.
+    ///
+    /// The caller must make sure that the engine contains no job of the client, because later commands find such a
+    /// job only by the note.
     pub(crate) fn remove(&self, noted: &Noted) -> io::Result<()> {
         if let Some(client) = &noted.client {
             return remove_unlocked(&self.folder.join(client));

@@ -25,10 +25,12 @@ impl Machine<'_> {
         }
     }
 
-    /// Ends a health check of a factory's applications, and applies each answer to its application. Drops an answer
-    /// if the application has left the stage [`Stage::Up`], for example because of a new call. Also drops an answer
-    /// if the records of the application have changed since the check read them. Adds the warnings in `lines` to
-    /// the timeline, unless the previous health check had the same warnings.
+    /// Ends a health check of the applications of a factory, and applies each answer to its application. Ignores an
+    /// answer if its application has left the stage [`Stage::Up`], for example because of a new call. Also ignores
+    /// an answer if the records of its application have changed since the check read them.
+    ///
+    /// `lines` contains the warnings and errors that the script of the health check has printed. The method adds
+    /// them to the timeline, unless the previous health check of the factory has printed the same.
     pub(super) fn checked(
         &mut self,
         now: Timestamp,

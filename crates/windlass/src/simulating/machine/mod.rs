@@ -76,9 +76,11 @@ pub(super) struct CheckAnswer {
     /// The result of the check. `None` if an earlier check of the application had the same answer and changed
     /// nothing, so that the result need not be applied again.
     pub(super) answer: Option<Result<Observed, Failure>>,
-    /// The answer that gives this result: the position of the answer in the file of answers, or `usize::MAX` for the
-    /// default answer. The field is set only if the answer gives every health check the same data. `None` for any other
-    /// answer, and for the output of a script.
+    /// The number of the answer that gives this result: its position in the file of answers. The default answer has
+    /// the number `usize::MAX`.
+    ///
+    /// The field is `None` if the result comes from the output of a script. It is also `None` if the answer gives
+    /// different data to different health checks.
     pub(super) number: Option<usize>,
 }
 
