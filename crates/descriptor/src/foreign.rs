@@ -47,9 +47,9 @@ const COMMON: [&str; 10] = [
     "operations",
 ];
 
-/// Recognises a document that is no descriptor, because most keys of its mapping are unknown. A key is unknown if
-/// it is neither in [`COMMON`] nor similar to a key in [`COMMON`]. At least two keys, and more than half of all
-/// keys, must be unknown.
+/// Recognises a document that is no descriptor. The caller has found errors in the document.
+///
+/// `broken` tells whether the YAML syntax of the document is invalid.
 pub(crate) fn foreign(source: &Source, root: Option<&Node>, broken: bool) -> Option<Foreign> {
     if let Some(found) = by_text(source) {
         return Some(found);
@@ -179,8 +179,8 @@ fn has_containers(services: &Mapping) -> bool {
 }
 
 /// Recognises a document that is no descriptor, because most keys of its mapping are unknown. A key is unknown if
-/// it is neither in [`COMMON`] nor similar to a key in [`COMMON`]. At least two keys must be unknown, and more than
-/// half of all keys.
+/// it is neither in [`COMMON`] nor similar to a key in [`COMMON`]. At least two keys, and more than half of all
+/// keys, must be unknown.
 fn by_strangeness(source: &Source, root: &Mapping) -> Option<Foreign> {
     const SHOWN: usize = 3;
     let is_common = |key: &str| COMMON.contains(&canonical(key)) || suggest(key, COMMON).is_some();

@@ -1,8 +1,8 @@
 //! Converts values in descriptors to templates. A [`Template`] is the form of a value in a topology.
 //!
 //! In a template, each `${…}` contains the full name of the element whose property it reads. If a property is
-//! sensitive, each literal of its value is stored as a secret. The template contains a reference to this secret in
-//! place of the literal.
+//! sensitive, the conversion stores each literal of the value as a secret. In place of the literal, the template
+//! contains a reference to this secret.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,7 +2,7 @@
 //!
 //! The checks find four kinds of problems:
 //!
-//! - a cycle of properties, in which the properties may come from several descriptors,
+//! - a cycle in which properties from several descriptors read each other,
 //! - a value that is too long,
 //! - a `${…}` that reads a property of a reference, if the instance lacks this property,
 //! - a `${…}` that reads a group without nodes.

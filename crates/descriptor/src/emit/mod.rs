@@ -4,8 +4,8 @@
 //!
 //! - Sections and keys have a fixed order. Properties, components and operations keep their order, because their
 //!   order has a meaning.
-//! - Lists and maps have YAML's block style. Texts have no quotes where the quotes are unnecessary. A text keeps
-//!   its quotes if a YAML parser could otherwise read another value, such as a number.
+//! - Lists and maps have YAML's block style. A text has quotes only if a YAML parser could misread the text without
+//!   quotes, for example as a number.
 //! - Known misspellings of keys are corrected.
 //! - Comments, anchors, layout and custom tags are lost.
 //!
