@@ -144,8 +144,8 @@ pub struct AssemblyDescriptor {
     pub data_types: DataTypes,
 }
 
-/// An operation that an assembly offers. The operation belongs to a component of the assembly, where it may have
-/// another name.
+/// An entry of the section `operations`: the assembly offers an operation of one of its components as its own. The
+/// name of the entry may differ from the name of the component's operation.
 #[derive(Debug, Clone)]
 pub struct Promotion {
     /// Place of the name.
@@ -161,7 +161,9 @@ pub struct Component {
     pub name_span: Span,
     /// Name of the descriptor from which the component is created: the key `type`.
     pub kind: Option<Spanned<DescriptorName>>,
-    /// The key `type`, if it is a placeholder of the tool `lmctl` that the project does not resolve.
+    /// The text of the key `type` if this text is a placeholder of the tool `lmctl`, and the project supplies no
+    /// name for the placeholder. The later check of the descriptor reports the placeholder. None if the placeholder
+    /// was already reported.
     pub placeholder: Option<Box<Spanned<String>>>,
     /// Whether the component is protected: the key `protect`. windlass neither removes nor replaces a protected
     /// component. The key is an extension of the descriptor language.
@@ -228,9 +230,9 @@ pub struct ClusterDecl {
     pub maximum: Option<Value>,
     /// Number of nodes that one scaling step adds or removes: the key `scaling-increment`.
     pub increment: Option<Value>,
-    /// The list from which the nodes are created, one node for each entry: the keys `each` and `key`. Such a
-    /// cluster must not have the other keys, such as `initial-quantity`. The keys `each` and `key` are an
-    /// extension of the descriptor language.
+    /// The keys `each` and `key`: the list from which the nodes are created, one node for each entry. If the
+    /// section contains `each`, it must not contain the keys for the number of nodes, such as `initial-quantity`.
+    /// The keys `each` and `key` are an extension of the descriptor language.
     pub each: Option<EachDecl>,
 }
 
@@ -251,7 +253,9 @@ pub struct ReferenceDecl {
     pub name_span: Span,
     /// The key `type`: the descriptor of the instance, with a range of versions.
     pub kind: Option<Spanned<ReferenceType>>,
-    /// The key `type`, if it is a placeholder of the tool `lmctl` that the project does not resolve.
+    /// The text of the key `type` if this text is a placeholder of the tool `lmctl`, and the project supplies no
+    /// name for the placeholder. The later check of the descriptor reports the placeholder. None if the placeholder
+    /// was already reported.
     pub placeholder: Option<Box<Spanned<String>>>,
     /// Property values that the instance must have.
     pub properties: Properties,

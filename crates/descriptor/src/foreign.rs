@@ -178,9 +178,9 @@ fn has_containers(services: &Mapping) -> bool {
     services.entries().iter().any(|entry| runs(&entry.value))
 }
 
-/// Recognises by the unknown keys of a mapping that the mapping is no descriptor. A key is unknown if it is neither
-/// in [`COMMON`] nor similar to a key in [`COMMON`]. The mapping must have at least two unknown keys, and more
-/// unknown than known keys.
+/// Recognises a document that is no descriptor, because most keys of its mapping are unknown. A key is unknown if
+/// it is neither in [`COMMON`] nor similar to a key in [`COMMON`]. At least two keys, and more than half of all
+/// keys, must be unknown.
 fn by_strangeness(source: &Source, root: &Mapping) -> Option<Foreign> {
     const SHOWN: usize = 3;
     let is_common = |key: &str| COMMON.contains(&canonical(key)) || suggest(key, COMMON).is_some();

@@ -34,7 +34,7 @@ pub(crate) enum Form {
     ReferenceType,
     /// A text of the form `component.operation`.
     PromotedOperation,
-    /// The sources or targets of a relationship: a list, or a single source or target.
+    /// The sources or the targets of a relationship: one text such as `web.Http`, or a list of such texts.
     Endpoints,
     /// A list of names of components, or one name.
     Components,
@@ -57,16 +57,17 @@ pub(crate) enum Form {
     Operations,
     /// A list of infrastructure types, or one type.
     Infrastructure,
-    /// A list of the names of transitions, or a mapping from the names of transitions to mappings with the keys of
-    /// this section.
+    /// A list of names of transitions, or a mapping from names of transitions to inner mappings. The `Section`
+    /// contains the keys of the inner mappings.
     Transitions(&'static Section),
-    /// A mapping from the names of drivers to mappings with the keys of this section.
+    /// A mapping from names of drivers to inner mappings. The `Section` contains the keys of the inner mappings.
     Drivers(&'static Section),
-    /// A mapping with the keys of this section.
+    /// A mapping. The `Section` contains its keys.
     One(&'static Section),
-    /// A mapping from names to mappings with the keys of this section.
+    /// A mapping from names to inner mappings. The `Section` contains the keys of the inner mappings.
     ByName(&'static Section),
-    /// A mapping from names to values. Each value is null, or a mapping with the keys of this section.
+    /// A mapping from names to values. Each value is null or an inner mapping. The `Section` contains the keys of
+    /// the inner mappings.
     ByNameOrNull(&'static Section),
 }
 

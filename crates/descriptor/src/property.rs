@@ -30,7 +30,8 @@ pub struct PropertyDecl {
     pub entry_schema: Option<Box<Spanned<String>>>,
     /// Description of the property.
     pub description: Option<Box<str>>,
-    /// Whether the property must have a value, if it belongs to the outermost assembly.
+    /// Whether the property must have a value. In the outermost assembly, a missing value is an error. In a nested
+    /// assembly, a missing value is an error only if the property is read-only.
     pub required: bool,
     /// Whether only the component's own descriptor or driver sets the value.
     pub read_only: bool,

@@ -1,9 +1,8 @@
 //! Types of properties. They are advice: a value that does not match its type causes a warning.
 //!
-//! The language treats all values as text. Descriptors name types such as `integer`, but the version of the
-//! language that windlass reads does not define these types. Later versions define them. So an unknown type also
-//! causes only a warning. No value is converted to its type. A descriptor may declare further types in
-//! `data-types`.
+//! The language treats all values as text, and windlass converts no value to its type. Descriptors also use types
+//! such as `integer`, which only later versions of the language define. windlass knows these types, and the types
+//! that the descriptor declares in `data-types`. Any other type also causes only a warning.
 
 use std::fmt;
 

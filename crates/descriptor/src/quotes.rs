@@ -67,9 +67,10 @@ pub(crate) fn warn(source: &Arc<Source>, root: &Node, diagnostics: &mut Diagnost
     *diagnostics = Diagnostics::from(said);
 }
 
-/// Returns a fix if the text is between two typographic quotes. The result also contains `span`, and the start of
-/// `span`, which [`warn`] uses as the key of a map. Returns `None` for any other text, and for a text that contains
-/// YAML quotes, escapes or further typographic quotes.
+/// Returns a fix that writes straight quotes, if the text stands between two typographic quotes. The result is an
+/// entry for a map in [`warn`]. The key is the start of `span`, and the value consists of `span` and the fix.
+/// Returns `None` for any other text, and for a text that contains YAML quotes, escapes or further typographic
+/// quotes.
 fn between(source: &Arc<Source>, span: Span, text: &str) -> Option<(u32, (Span, Fix))> {
     let inner = text.strip_prefix(QUOTES)?.strip_suffix(QUOTES)?;
     let written = source.slice(span) == text && !inner.contains(QUOTES);

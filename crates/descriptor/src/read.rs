@@ -164,8 +164,8 @@ fn name(reader: &mut Reader<'_>, root: &Node, mapping: &Mapping) -> Option<Spann
     Some(Spanned { value: name, span: text.span })
 }
 
-/// Guesses whether a descriptor is an assembly descriptor or a resource descriptor. The name of the
-/// descriptor is missing or invalid.
+/// Guesses whether a descriptor is an assembly descriptor or a resource descriptor. The callers use this function
+/// only if the name of the descriptor is missing or invalid.
 fn looks_like(reader: &Reader<'_>, root: &Mapping) -> DescriptorKind {
     let name = root.get("name").and_then(Node::as_str).unwrap_or_default();
     let kinds = [DescriptorKind::Assembly, DescriptorKind::Resource];

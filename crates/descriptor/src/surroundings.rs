@@ -31,7 +31,7 @@ pub(crate) const PLACEHOLDER: &str = "$lmctl:";
 pub struct Surroundings {
     /// The name that the project gives to the descriptor.
     pub name: Option<DescriptorName>,
-    /// Names of the descriptors of the contained projects, by their paths. Examples of paths are
+    /// The name of the descriptor of each contained project, by the path of the project. Examples of paths are
     /// `contains:/web` and `contains:/web:/contains:/db`.
     pub contained: BTreeMap<String, DescriptorName>,
 }

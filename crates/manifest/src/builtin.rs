@@ -5,13 +5,13 @@ use windlass_model::pins::{PinType, ValueType};
 
 use crate::document::ComponentType;
 
-/// The name of a built-in interface. In the interface `factory`, a `scripted.Component` has the name of its factory and
-/// the paths of its scripts, such as `factory.launchScript`. A `scripted.ComponentFactory` has the signal
-/// `factory.instances`.
+/// The name of a built-in interface. The interface `factory` of a `scripted.Component` contains pins for the title
+/// of the factory and for the paths of the scripts, such as `factory.launchScript`. The interface `factory` of a
+/// `scripted.ComponentFactory` contains only the signal `factory.instances`.
 pub(crate) const FACTORY: &str = "factory";
 
-/// The name of a built-in interface. In the interface `component`, a `scripted.ComponentFactory` has the configuration
-/// pins for the discovery of existing instances, such as `component.discoveryScript`.
+/// The name of a built-in interface. The interface `component` of a `scripted.ComponentFactory` contains the
+/// configuration pins for the discovery of existing instances, such as `component.discoveryScript`.
 pub(crate) const COMPONENT: &str = "component";
 
 /// The name of the signal `factory.instances`, by which a factory publishes its instances.

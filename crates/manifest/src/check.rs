@@ -27,8 +27,9 @@ pub struct Checked<'m> {
     pub manifest: &'m Manifest,
     /// The role of the manifest: an application or a factory, with its scripts.
     ///
-    /// `None` if the manifest has no `scripted.Component` and no `scripted.ComponentFactory`, or if a mandatory value
-    /// of this component is missing.
+    /// A manifest gets its role from its scripted component: a `scripted.Component` or a
+    /// `scripted.ComponentFactory`. The role is `None` if the manifest has no scripted component, or if a mandatory
+    /// value of the scripted component is missing.
     pub role: Option<Role>,
     /// The application with all of its pins.
     pub visible: Visible,

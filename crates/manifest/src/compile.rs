@@ -28,7 +28,8 @@ use crate::visible::{LeafPin, Visible, VisiblePin};
 
 type Properties = IndexMap<PropertyName, Property>;
 
-/// The input of a launch beside the manifest: the names for the new assembly, and the values that the user gives.
+/// The input that a launch needs in addition to the manifest: the names for the new assembly, and the values that
+/// the user gives.
 #[derive(Debug, Clone, Copy)]
 pub struct Launch<'l> {
     /// The name of the assembly.
@@ -192,8 +193,9 @@ impl Compiler<'_> {
         (properties, exposed)
     }
 
-    /// Returns the properties of the child element, which stands for the scripted component: one for each declared
-    /// configuration pin and published signal. `exposed` is the map that [`outer`](Self::outer) returns.
+    /// Returns the properties of the child element, which stands for the scripted component. The child has a
+    /// property for each configuration pin and each published signal that the manifest declares. `exposed` is the
+    /// map that [`outer`](Self::outer) returns.
     fn inner(
         &mut self,
         leaf: &Visible,

@@ -10,19 +10,20 @@ use crate::name::ComponentPath;
 use crate::report::Report;
 use crate::visible::{LeafPin, MAX_PINS, Visible, component, unknown_pin};
 
-/// Two pins that a binding joins. The component of the pin `from` offers a signal or a command. The component of the
-/// pin `to` uses this signal or command.
+/// Two pins that a binding joins. The component of the pin `from` publishes a signal or executes a command. The
+/// component of the pin `to` consumes this signal or calls this command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {
-    /// The pin of the component that offers the signal or the command: `publish-signal`, or `receive-command` for a
-    /// command that the component executes.
+    /// The pin by which a component publishes a signal or receives a command. The type of the pin is
+    /// `publish-signal` or `receive-command`.
     pub from: LeafPin,
-    /// The pin of the component that uses the signal or the command: `consume-signal`, or `send-command` for a command
-    /// that the component calls.
+    /// The pin by which another component consumes the signal or sends the command of the pin `from`. The type of
+    /// the pin is `consume-signal` or `send-command`.
     pub to: LeafPin,
 }
 
-/// Returns the connections of an application. Reports bindings whose component or interface does not exist.
+/// Returns all pairs of pins that the bindings of an application join. Reports each binding that names a component
+/// or interface that does not exist.
 pub(crate) fn collect(
     report: &mut Report<'_>,
     application: &Composite,

@@ -110,8 +110,9 @@ pub enum EnvironmentError {
     /// scripting service.
     #[error("`{0}` is the scripting service already; replace it with `--replace`")]
     SecondScripting(String),
-    /// The caller wants to remove the scripting service, but has named a location that is not the scripting service.
-    /// The text is the name of this location.
+    /// The scripting service can't be removed, because the caller has named a location that is not the scripting
+    /// service. The scripting service is the location that runs the scripts of the environment. The text is the
+    /// name that the caller has given.
     #[error("the location `{0}` is not the scripting service of the environment")]
     NoScripting(String),
     /// The service was chosen for a component of another service, so it can't be removed.
@@ -194,11 +195,13 @@ fn names<T: ToString>(of: impl IntoIterator<Item = T>) -> Vec<String> {
 }
 
 impl Environment {
-    /// Adds a service. If the environment has a service with the same `name`, the new service replaces that service.
+    /// Adds a service. If the environment has a service with the same `name`, the new service replaces that
+    /// service.
     ///
-    /// A new factory may have the same title ([`Service::application`]) as old services. A new service that is not
-    /// a factory conflicts with an old service that has the same title, but another name. If `replaces` is true,
-    /// the method removes the conflicting old service. Otherwise, the method returns an error.
+    /// A service also has a title ([`Service::application`]). If the new service is a factory, other services may
+    /// have the same title. If the new service is not a factory, a service with the same title and another name
+    /// conflicts with the new service. If `replaces` is true, the method removes the conflicting service.
+    /// Otherwise, the method returns an error.
     ///
     /// # Errors
     /// Both errors occur only if the new service conflicts with an old service:
@@ -229,7 +232,8 @@ impl Environment {
         Ok(())
     }
 
-    /// Removes a service, and all choices for the components of this service.
+    /// Removes a service. Also removes the entries of [`bindings`](Self::bindings) that choose services for the
+    /// components of the removed service.
     ///
     /// # Errors
     /// Returns [`EnvironmentError::NoService`] if the environment lacks the service. Returns
@@ -273,8 +277,9 @@ impl Environment {
         Ok(())
     }
 
-    /// Removes the scripting service from the environment. `location` is the name of the location that is the
-    /// scripting service at present. The project keeps this location.
+    /// Removes the scripting service from the environment. The scripting service is the location that runs the
+    /// scripts of the environment. `location` must be the name of this location. The method does not remove the
+    /// location from the project.
     ///
     /// # Errors
     /// Returns [`EnvironmentError::NoScripting`] if `location` is not the scripting service.

@@ -51,8 +51,9 @@ pub enum GrammarProblem {
     Depth,
 }
 
-/// The text after the name of a pin, such as `configuration(string)` or `bind(vm#compute.ip)`. A component declares
-/// pins of its own. A composition exposes the pins of the components inside it.
+/// The text after the name of a pin. If a component declares the pin, the text is the type of the pin, such as
+/// `configuration(string)`. If a composition exposes pins of the components inside it, the text lists these pins,
+/// as in `bind(vm#compute.ip)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PinText {
     /// The type of a declared pin, such as `configuration(string)`.

@@ -223,10 +223,10 @@ fn exposed_interface(report: &mut Report<'_>, entry: &Entry) -> ExposedInterface
     found
 }
 
-/// Returns the node with the type of a pin, and the mapping that contains this node.
+/// Returns the node in which the type of a pin is written, and the mapping that contains this node.
 ///
-/// A pin is written as `zone: configuration(string)` or as `zone: {type: configuration(string), sensitive: true}`. The
-/// mapping is `None` for the first form.
+/// A pin is written as `zone: configuration(string)` or as `zone: {type: configuration(string), sensitive: true}`.
+/// The first form has no mapping, so the mapping is `None`.
 fn pin_parts<'n>(report: &mut Report<'_>, entry: &'n Entry) -> Option<(&'n Node, Option<&'n Mapping>)> {
     let name = entry.key.text();
     let body = entry.value.as_mapping();
@@ -374,8 +374,8 @@ fn presentation(report: &mut Report<'_>, body: Option<&Mapping>) -> Presentation
     Presentation { label, suggestions }
 }
 
-/// Reads the bindings of a composition. Returns them, and whether the section has a binding that could not be
-/// read.
+/// Reads the section `bindings` of a composition. Returns the bindings, and whether the section contains a binding
+/// that could not be read.
 fn bindings(report: &mut Report<'_>, node: Option<&Node>) -> (Vec<Binding>, bool) {
     let before = report.diagnostics.count(Severity::Error);
     let mut found = Vec::new();

@@ -99,11 +99,11 @@ impl Visible {
 
     /// Tells how to report the use of a pin that is not in `pins` of the interface `interface`:
     ///
-    /// - An error: the pin does not exist, because windlass knows all pins of the component.
-    /// - A warning: windlass does not know the type of the component, and the manifest declares the interface without
-    ///   the pin.
-    /// - No report (`None`): the pin may exist. Either the interface exposes pins that windlass does not know, or the
-    ///   component may have interfaces that the manifest does not declare.
+    /// - An error: windlass knows all pins of the interface, so the pin does not exist.
+    /// - A warning: windlass does not know the type of the component, and the manifest declares the interface
+    ///   without the pin.
+    /// - No report (`None`): the pin may exist. Either the interface exposes pins that windlass does not know, or
+    ///   the component may have interfaces that the manifest does not declare.
     pub(crate) fn lacks(&self, interface: &Name) -> Option<Severity> {
         match self.interfaces.get(interface) {
             Some(known) if known.is_open => None,

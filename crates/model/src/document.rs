@@ -1,8 +1,9 @@
 //! Documents: data of other crates. The store keeps each document with a revision.
 //!
-//! The store does not read the body of a document. The crate that writes a document gives the format of the
-//! body a version number. A writer can state the revision that it expects ([`Expected`]). If the document
-//! then has another revision, because another writer has changed the document, the store refuses the change.
+//! The store does not read the body of a document. Each document contains the version number of its body's format.
+//! The crate that writes the document assigns this number. A writer can state the revision that it expects
+//! ([`Expected`]). If the document then has another revision, because another writer has changed the document, the
+//! store refuses the change.
 //!
 //! ```
 //! use windlass_model::document::{DocumentKey, DocumentScope};

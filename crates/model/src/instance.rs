@@ -205,8 +205,8 @@ impl<'a> InstanceView<'a> {
         })
     }
 
-    /// Returns the signals of all interfaces, each as the name of the interface, the name of the pin, and the
-    /// value.
+    /// Returns the signals of all interfaces. Each item consists of the name of the interface, the name of the
+    /// signal in this interface, and the value of the signal.
     pub fn signals(self) -> impl Iterator<Item = (&'a str, &'a str, &'a Value)> {
         let interfaces = self.0["interfaces"].as_object().into_iter().flatten();
         interfaces.flat_map(|(interface, of)| {

@@ -38,8 +38,8 @@ pub struct Metric {
     /// component's metric applies.
     pub period: Option<Template>,
     /// The element that publishes the metric, and the name of the metric on this element. A resource publishes its
-    /// metrics itself. If an assembly promotes a metric, the publisher is a resource or a group inside the assembly.
-    /// All nodes of a publishing group publish the metric.
+    /// metrics itself. An assembly can offer a metric of an inner resource or group as its own. The publisher is
+    /// then this resource or group. If the publisher is a group, all nodes of the group publish the metric.
     pub source: MetricSource,
     /// The place of the metric's declaration.
     pub origin: Option<Origin>,

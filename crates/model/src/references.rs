@@ -1,8 +1,8 @@
 //! The references `${…}` between the properties of a topology, stored as positions.
 //!
-//! Each name is looked up once, when the topology is created. All look-ups are made in a row, so the
-//! processor overlaps their memory accesses. A resolver that looked up names would have to wait for each
-//! look-up before it could begin the next one.
+//! Each name is looked up once, when the topology is created. No look-up depends on another one, so the processor
+//! overlaps their memory accesses. If the resolver looked up the names during the evaluation, each look-up would
+//! have to wait for the end of the previous one.
 
 use indexmap::IndexMap;
 

@@ -69,7 +69,9 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Calls `tell` for each output that a property awaits, in the order of element names.
+    /// Calls `tell` for each missing output of a property. A missing output is not known yet, and the value of the
+    /// property depends on this output. The order of the calls is the order of the names of the publishing
+    /// elements.
     ///
     /// `element` is the position of the element in the topology, and `property` the position of the property
     /// in the element. `tell` receives the position of the publishing element, and the name of the output.
@@ -192,13 +194,16 @@ impl<'a> Resolver<'a> {
         (!property.read_only || !published()).then_some(template)
     }
 
-    /// Returns the answer for a property whose value does not come from a template. `property` is `None` if the element
-    /// does not declare the property.
+    /// Returns the answer for a property whose value does not come from a template. `property` is `None` if the
+    /// element does not declare the property.
     ///
-    /// If the element is not a resource, the answer is null. The answer for a resource depends on its driver:
-    /// - The driver has published an output: the answer is this output.
-    /// - The driver may still publish an output: the method returns `None`.
-    /// - The driver will publish no output: the answer is null if users can set the property, and otherwise an error.
+    /// If the element is not a resource, the answer is the JSON value null. For a resource, the answer depends on
+    /// its driver:
+    ///
+    /// - If the driver has published the property as an output, the answer is this output.
+    /// - If the driver may publish the output later, the method returns `None`, because there is no answer yet.
+    /// - If the driver will never publish the output, the answer for a property that users can set is the JSON
+    ///   value null. For any other property, the answer is an error.
     fn published(
         &self,
         place: usize,

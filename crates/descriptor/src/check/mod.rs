@@ -146,7 +146,7 @@ impl<'a> Check<'a, '_> {
         values::types(&reference.properties, &self.assembly.data_types, self.said);
     }
 
-    /// Reports a placeholder that the project does not resolve. If missing descriptors are tolerated, the
+    /// Reports a placeholder for which the project supplies no name. If missing descriptors are tolerated, the
     /// report is a warning, because a build by the tool `lmctl` may still replace the placeholder.
     fn placeholder(&mut self, placeholder: Option<&Spanned<String>>) {
         let Some(placeholder) = placeholder else { return };

@@ -15,10 +15,11 @@ use crate::property_types::{DataTypes, TYPES, is_known, misfits};
 use crate::scope::{Has, Meaning, Scope};
 use crate::template::{Reference, Value};
 
-/// Maximum number of searches for misspelt property names in one assembly.
+/// Maximum number of undeclared properties in one assembly for which the check looks for a misspelling. A property
+/// is undeclared if the assembly gives it to a component, but the component's descriptor does not declare it.
 ///
-/// A search starts if the assembly gives a component a property that the component's descriptor does not declare.
-/// The search looks for a declared property with a similar name.
+/// The name of an undeclared property may be misspelt if the component's descriptor declares a property with a
+/// similar name.
 const SEARCHES: usize = 1000;
 
 impl<'a> Check<'a, '_> {
@@ -53,8 +54,9 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Warns if a `${…}` reads one value from a component that is declared with several nodes. If the number
-    /// of nodes is not a literal, the composition gives the warning.
+    /// Warns if a `${…}` reads one value from a component that is declared with several nodes. If the number of
+    /// nodes is not a literal, this method reports nothing. The composition computes the number, and then gives the
+    /// warning if necessary.
     fn one_of_many(&mut self, reference: &Reference) {
         let (name, Some(_)) = reference.split() else { return };
         let Some(part) = self.assembly.composition.get(name) else { return };

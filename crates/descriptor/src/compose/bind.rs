@@ -1,7 +1,8 @@
 //! Converts values in descriptors to templates. A [`Template`] is the form of a value in a topology.
 //!
-//! In a template, each `${…}` contains the full name of the element whose property it reads. A reference to a secret
-//! replaces each literal of a sensitive property.
+//! In a template, each `${…}` contains the full name of the element whose property it reads. If a property is
+//! sensitive, the conversion stores each literal of the value as a secret. In place of the literal, the template
+//! contains a reference to this secret.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,8 +60,9 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Converts a value to a template. `binder` gives a meaning to each `${…}` in the value. If `sensitive` is true, a
-    /// reference to a secret replaces each literal.
+    /// Converts a value to a template. `binder` gives a meaning to each `${…}` in the value. If `sensitive` is
+    /// true, the method stores each literal of the value as a secret. The template then contains a reference to
+    /// this secret in place of the literal.
     pub(super) fn bind(&mut self, value: &Value, binder: Binder<'_>, sensitive: bool) -> Template {
         match &value.kind {
             ValueKind::Null => Template::Null,
@@ -129,12 +131,12 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the element that a `${…}` reads if the `${…}` names `component`. If the component is a group of
-    /// nodes, the method returns the node with number 1, and adds the group to `lowest`.
+    /// Converts the component that a `${…}` names to the element that the `${…}` reads. If the component is a group
+    /// of nodes, the method returns the node with number 1, and adds the group to `lowest`.
     ///
-    /// The composition later warns of each group in `lowest` that has several nodes, because the `${…}` reads
-    /// only one of them. If the nodes of a group have keys in place of numbers, the composition also replaces
-    /// node 1 by the node with the lowest key.
+    /// The composition later warns of each group in `lowest` that has several nodes, because the `${…}` reads only
+    /// one of them. If the nodes of a group have keys in place of numbers, the composition also replaces node 1 by
+    /// the node with the lowest key.
     fn part_element(&mut self, binder: Binder<'_>, component: &ComponentName, span: Span) -> ElementName {
         let element = binder.owner.child(component);
         let Some(part) = binder.scope.assembly.and_then(|a| a.composition.get(component)) else {
@@ -163,14 +165,14 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Creates a template from the parts of a text. If the text is sensitive, each literal becomes a
-    /// reference to a secret.
+    /// Creates a template from the parts of a text. If the text is sensitive, the method stores each literal as a
+    /// secret. The template then contains a reference to this secret in place of the literal.
     fn text(&mut self, parts: Vec<Part>, sensitive: bool) -> Template {
         let text = Template::Text(parts);
         if sensitive { self.sealed(text) } else { text }
     }
 
-    /// Replaces each literal of a template by a reference to a secret.
+    /// Stores each literal of a template as a secret, and replaces the literal by a reference to this secret.
     pub(super) fn sealed(&mut self, template: Template) -> Template {
         match template {
             Template::Null => Template::Null,

@@ -11,12 +11,12 @@ use super::request::Existing;
 /// that may fit a reference.
 #[derive(Default)]
 pub(super) struct Index<'r> {
-    /// Instances with the same descriptor name. The key does not contain the version. For example, the key for an
-    /// instance of the descriptor `resource::network::1.0` is `(resource, network)`.
+    /// The instances, grouped by the kind and the name of their descriptors. The key does not contain the version.
+    /// For example, the key for an instance of the descriptor `resource::network::1.0` is `(resource, network)`.
     pub(super) of_kind: HashMap<(DescriptorKind, &'r AssemblyName), Vec<&'r Existing>>,
-    /// Instances with the same descriptor name and the same name. The key does not contain the version. For
-    /// example, the key for the instance `lan` of the descriptor `resource::network::1.0` is
-    /// `(resource, network, "lan")`.
+    /// The instances, grouped by the kind and the name of their descriptors, and by the names of the instances. The
+    /// key does not contain the version. For example, the key for the instance `lan` of the descriptor
+    /// `resource::network::1.0` is `(resource, network, "lan")`.
     pub(super) of_name: HashMap<(DescriptorKind, &'r AssemblyName, &'r str), Vec<&'r Existing>>,
 }
 

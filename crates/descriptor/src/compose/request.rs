@@ -78,8 +78,9 @@ pub struct GivenPlaces {
     pub names: BTreeMap<String, Place>,
     /// Places of the entries of lists, by the name of the parameter that contains the list.
     pub entries: BTreeMap<String, Vec<Place>>,
-    /// Names of Ansible variables that windlass leaves out of the entries for hosts, for example because their
-    /// values are Jinja expressions. The key is the name of the parameter that gets the list of hosts.
+    /// For each parameter whose list comes from an Ansible inventory: the names of the variables that windlass has
+    /// left out of the list entries. An example is a variable whose value is a Jinja expression. The key of the map
+    /// is the name of the parameter.
     pub left_out: BTreeMap<String, BTreeSet<String>>,
     /// Files whose whole text is the value of a parameter, by the name of the parameter.
     pub files: BTreeMap<String, String>,

@@ -1,11 +1,11 @@
-//! Checks of a composed assembly that need all its elements.
+//! Checks of a composed assembly. Each check needs all elements of the assembly.
 //!
 //! The checks find four kinds of problems:
 //!
-//! - cycles of properties from several descriptors,
-//! - values that are too long,
-//! - each `${…}` that names a property that the instance of a reference lacks,
-//! - each `${…}` that names a node that does not exist.
+//! - a cycle in which properties from several descriptors read each other,
+//! - a value that is too long,
+//! - a `${…}` that reads a property of a reference, if the instance lacks this property,
+//! - a `${…}` that reads a group without nodes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

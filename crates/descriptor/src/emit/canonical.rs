@@ -11,7 +11,7 @@ use crate::document::Descriptor;
 use crate::keys;
 use crate::reader::canonical as meant;
 
-/// The position of a value in a descriptor. The meaning of a `${…}` in the value depends on its position.
+/// The position of a value in a descriptor. The position determines the meaning of each `${…}` in the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Position<'a> {
     /// In the descriptor's own sections: properties, metrics, policies.

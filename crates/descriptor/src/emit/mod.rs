@@ -2,15 +2,15 @@
 //!
 //! Descriptors that differ only in their layout give the same output:
 //!
-//! - Sections and keys have a fixed order. Properties, components and operations keep their order, because
-//!   their order has a meaning.
-//! - Lists and maps have YAML's block style. A text has quotes only if a YAML parser could read it as another
-//!   value without them.
+//! - Sections and keys have a fixed order. Properties, components and operations keep their order, because their
+//!   order has a meaning.
+//! - Lists and maps have YAML's block style. A text has quotes only if a YAML parser could misread the text without
+//!   quotes, for example as a number.
 //! - Known misspellings of keys are corrected.
 //! - Comments, anchors, layout and custom tags are lost.
 //!
-//! If the output is read, the result is an equal descriptor. If that descriptor is written again, the bytes
-//! are the same.
+//! If the output is read, the result is an equal descriptor. If that descriptor is written again, the bytes are the
+//! same.
 
 mod canonical;
 mod item;

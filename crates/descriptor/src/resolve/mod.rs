@@ -185,8 +185,9 @@ impl Known<'_> {
         Item { body: Body::Text(text.into()), comment }
     }
 
-    /// Returns the declaration `body` of a property, with the parameter `given` in place of the keys `value` and
-    /// `default`. If the property is sensitive or the parameter contains `${`, a comment replaces these keys.
+    /// Returns the declaration of a property whose value the user gives as the parameter `given`. In the
+    /// declaration `body`, the parameter replaces the keys `value` and `default`. If the property is sensitive, or
+    /// if the parameter contains `${`, the result contains a comment in place of the parameter.
     fn given(&self, body: Item, given: &serde_json::Value) -> Item {
         let mut entries = match body.body {
             Body::Map(entries) => entries,

@@ -114,8 +114,8 @@ pub(super) struct Values<'a> {
     open: HashSet<Key>,
     /// Length in bytes of all texts in `found`.
     kept: usize,
-    /// Number of references whose required properties are being evaluated now. The number exceeds 1 if the
-    /// required properties of one reference read another reference.
+    /// Number of references whose property values are being evaluated now. These values select the instance of a
+    /// reference. The number exceeds 1 if a value contains a `${…}` that reads a property of another reference.
     looking: usize,
 }
 

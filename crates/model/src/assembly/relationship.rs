@@ -87,14 +87,15 @@ impl Relationship {
 
     /// Returns the operations of `cease` that undo the operation `create[at]`.
     ///
-    /// The method treats the operations on the source and the operations on the target separately. In each case, it
-    /// compares two lists: these operations of `create`, and these operations of `cease`.
+    /// The method compares the operations on the source in `create` with the operations on the source in `cease`.
+    /// In the same way, it compares the operations on the target in `create` with the operations on the target in
+    /// `cease`. These rules apply to the two lists of each comparison:
     ///
-    /// * If the two lists have the same length, each operation of the `cease` list undoes the operation at the same
+    /// - If the two lists have the same length, each operation of the `cease` list undoes the operation at the same
     ///   position of the `create` list.
-    /// * If both lists contain operations, but their lengths differ, all operations of the `cease` list undo the first
-    ///   operation of the `create` list. Nothing undoes the later operations of the `create` list.
-    /// * If only the `cease` list contains operations, they undo `create[0]`. For example, the operations of the
+    /// - If both lists contain operations, but their lengths differ, all operations of the `cease` list undo the
+    ///   first operation of the `create` list. Nothing undoes the later operations of the `create` list.
+    /// - If only the `cease` list contains operations, they undo `create[0]`. For example, the operations of the
     ///   `cease` list are on the target, and `create[0]` is on the source.
     pub fn undo_of(&self, at: usize) -> Vec<OperationCall> {
         let of_end = |list: &[OperationCall], end: End| -> Vec<usize> {

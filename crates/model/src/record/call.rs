@@ -74,8 +74,9 @@ pub struct CallRecord {
 pub struct UnknownOutcome {
     /// The reason, for messages.
     pub why: String,
-    /// The host and the folder of the windlass program that could not find out the outcome, as text. A windlass
-    /// program may find out the outcome later, if it runs on the host and in the folder of the current attempt.
+    /// The windlass program that could not find out the outcome: a text with the host and the folder of this
+    /// program. Another windlass program may find out the outcome later. It must run on the same host and in the
+    /// same folder as the program that has made the last attempt of the call.
     pub by: String,
 }
 

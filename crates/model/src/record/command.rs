@@ -14,7 +14,7 @@ const INTERMEDIATE: &str = "$intermediate";
 
 /// The record of a command that a person called.
 ///
-/// A process calls the command. Results of the command may arrive after this process has ended. The store keeps the
+/// A process executes the call. Results of the command may arrive after this process has ended. The store keeps the
 /// record as a document of the assembly. The arguments of the command are not in this document. The store keeps the
 /// arguments as an encrypted secret until the command ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub struct CommandRecord {
     pub element: ElementName,
     /// The name of the command.
     pub command: CommandName,
-    /// The process that called the command.
+    /// The process that executed the call.
     pub process: ProcessId,
     /// The time of the call.
     pub started: Timestamp,

@@ -70,14 +70,15 @@ impl PairRecord {
         Self { key, created: false, progress: 0, begun, in_doubt, cease: None, since, given: None }
     }
 
-    /// Tells whether the creation of the relationship between the two nodes has begun, but is not complete. At
-    /// least one operation of the creation has run or may have run.
+    /// Tells whether the creation of the relationship between the two nodes has begun, but is not complete. The
+    /// result is true if the pair is not created, and at least one operation of the creation has run or may have
+    /// run.
     pub fn is_half_made(&self) -> bool {
         !self.created && (self.progress > 0 || !self.begun.is_empty())
     }
 
-    /// Tells whether the removal of the pair has begun, but is not complete. The pair is created, and at least one
-    /// operation of the removal has run or may have run.
+    /// Tells whether the removal of the pair has begun, but is not complete. The result is true if the pair is
+    /// still recorded as created, and at least one operation of the removal has run or may have run.
     pub fn is_half_ended(&self) -> bool {
         self.created && (self.progress > 0 || self.in_doubt)
     }

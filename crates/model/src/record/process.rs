@@ -209,8 +209,8 @@ pub struct ProcessRecord {
     pub assembly: AssemblyName,
     /// The intent that the process executes.
     pub intent: Intent,
-    /// Whether the process launches or reconfigures an application. None if the intent is not `Up`, or if the assembly
-    /// is not an application.
+    /// The action of the process on an application: a launch or a reconfiguration. None if the intent is not `Up`,
+    /// or if the assembly is not an application.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<ApplicationIntent>,
     /// The status of the process.
@@ -263,7 +263,7 @@ impl ProcessRecord {
     }
 }
 
-/// Whether an [`Intent::Up`] launches an application, or reconfigures a launched application.
+/// The action of an [`Intent::Up`] on an application: a launch or a reconfiguration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApplicationIntent {

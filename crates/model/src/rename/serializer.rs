@@ -201,11 +201,12 @@ impl<'r, S: Serializer> Serializer for Renamer<'r, S> {
     }
 }
 
-/// A container that is being serialized.
+/// A container that is being serialized, such as a list, a map or a struct.
 struct Compound<'r, C> {
     inner: C,
     renaming: &'r Renaming,
-    /// Whether the container is a map with one entry, like the marker of a secret.
+    /// Whether the container is a map with exactly one entry. Only such a map can be the JSON marker of a secret,
+    /// `{"$secret": ID}`.
     alone: bool,
     /// Whether the key that was serialized last is [`MARKER`].
     is_marker: Cell<bool>,

@@ -35,9 +35,10 @@ pub enum ResolveError {
     TooManyAwaited,
 }
 
-/// The maximum number of awaited outputs that one resolver counts. Each list, each map, and each text of several parts
-/// increases the count by the numbers of outputs that its entries or parts await. Example: if two entries of a list
-/// await the same output, the list increases the count by 2.
+/// The maximum number of awaited outputs that one resolver counts. For each list, the resolver adds up the numbers
+/// of outputs that the entries of the list await. It does the same for the entries of each map, and for the parts
+/// of each text such as `${a.ip}:${b.port}`. Example: if two entries of a list await the same output, the list
+/// increases the count by 2.
 pub const MAX_AWAITED: usize = 1 << 21;
 
 /// The maximum size of a text in bytes, after the values of its references `${…}` have been inserted.

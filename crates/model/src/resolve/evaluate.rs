@@ -32,9 +32,10 @@ pub trait ValueGraph {
     /// other: the evaluation of some of these values may be incomplete.
     fn leave(&mut self, key: &Self::Key);
 
-    /// Handles a cycle of values that read each other. Each of the `open` values reads the next one. The last
-    /// one reads the value `again`, which is also one of the `open` values. If the method returns `Ok`, the
-    /// evaluation continues as if the last value did not read the value `again`.
+    /// Handles a cycle of values that read each other. `open` contains the keys of the values whose evaluation is
+    /// not complete. Each of these values reads the next one. The last of them reads the value with the key
+    /// `again`. This key is also in `open`. If the method returns `Ok`, the evaluation continues as if the last
+    /// value did not read the value with the key `again`.
     ///
     /// # Errors
     ///
