@@ -77,6 +77,11 @@ impl Runner {
         self.ready.pop().map(|Reverse(step)| step)
     }
 
+    /// Tells whether no step is left that may start.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.ready.is_empty()
+    }
+
     /// Returns the skipped steps that this method has not returned before.
     pub(crate) fn take_skipped(&mut self) -> Vec<Skipped> {
         std::mem::take(&mut self.skipped)

@@ -63,6 +63,7 @@ fn a_stop_lets_running_scripts_end_and_starts_no_other() {
             ");
             assert_snapshot!(env.ok(&["status"]).out(), @"
             small incomplete assembly::small::1.0, AGE
+              p1 up was cancelled; `windlass retry small` resumes it
               0 of 1 Active
             └─ box Installed AGE
             ");
@@ -249,6 +250,7 @@ fn an_interrupted_install_is_cleared_away() {
         if next == "up" {
             assert_snapshot!(env.ok(&["status"]).out(), @"
             small Failed assembly::small::1.0, AGE
+              p1 up was cancelled; `windlass retry small` resumes it
               0 of 1 Active
             └─ box Failed AGE
                  it was stopped on request
@@ -273,6 +275,7 @@ fn a_part_interrupted_while_stopping_is_started_again() {
     assert_eq!(down.end().code(), Some(130));
     assert_snapshot!(env.ok(&["status"]).out(), @"
     small Broken (partly removed) assembly::small::1.0, AGE
+      p2 down was cancelled; `windlass retry small` resumes it
     └─ box Broken AGE
          it was stopped on request
     ");

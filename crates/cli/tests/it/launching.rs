@@ -718,6 +718,28 @@ fn a_value_that_no_script_changes_is_refused() {
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
 }
 
+/// After Ctrl-C, a running command may end. If it succeeds, it was not cancelled, so nobody calls it a second time.
+#[test]
+fn a_command_that_ends_after_a_stop_is_done() {
+    let env = cloud();
+    env.edit(
+        "scripts/vm/resize.py",
+        "answers = {}",
+        "answers = {}\ntrace(\"resize\")\nwhile os.path.exists(path(\"hold\")): time.sleep(0.05)",
+    );
+    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    env.write("cloud/hold", "");
+    let command = env.spawn(&["app", "command", "vm", "control.resize", "-a", "size=large"]);
+    until("the script has begun", || trace(&env).contains(&"resize".to_owned()));
+    command.signal(rustix::process::Signal::INT);
+    until("the stop is noticed", || command.stderr().contains("interrupt again"));
+    std::fs::remove_file(env.path("cloud/hold")).unwrap();
+    let run = command.end();
+    assert_eq!(run.code(), Some(0), "{run}");
+    assert!(run.out().ends_with("was: small\n"), "{run}");
+}
+
 /// The job of a destroy script is lost, and the health check finds the instance. The script runs again.
 #[test]
 fn a_lost_destroy_is_repeated() {

@@ -512,7 +512,9 @@ impl ProcessMachine {
             return;
         };
         let Tally { failed, skipped, undecided, cancelled, .. } = self.tally;
-        let (status, reason) = if self.cancelling {
+        // A stop that comes during the last steps changes nothing if these steps succeed.
+        let is_complete = failed + skipped + undecided + cancelled == 0 && self.runner.is_exhausted();
+        let (status, reason) = if self.cancelling && !is_complete {
             (ProcessStatus::Cancelled, Some("it was stopped on request".to_owned()))
         } else if undecided > 0 {
             (ProcessStatus::Failed, Some(format!("{undecided} of its steps need a decision")))
