@@ -15,17 +15,18 @@ pub(crate) type Phase = u8;
 
 /// The phase in which leftovers of failures are removed.
 pub(crate) const CLEAR: Phase = 0;
-/// The base of the phases in which new parts are brought to higher states. Each state has a phase of its own.
+/// The base number of the phases in which new parts are brought to higher states. Each state has a phase of its
+/// own.
 ///
 /// The number of such a phase is `CLIMB` plus the [rank](crate::rank) of the state that the steps of the phase
 /// reach.
 pub(crate) const CLIMB: Phase = 0;
-/// The base of the phases in which changed parts are brought to lower states.
+/// The base number of the phases in which changed parts are brought to lower states.
 ///
 /// The number of such a phase is `CHANGE` plus an offset: [`STOP`], [`UNINSTALL`] or [`DELETE`].
 pub(crate) const CHANGE: Phase = 10;
-/// The base of the phases in which changed parts are brought back to higher states. Each state has a phase of its
-/// own.
+/// The base number of the phases in which changed parts are brought back to higher states. Each state has a phase
+/// of its own.
 ///
 /// The number of such a phase is `AGAIN` plus the [rank](crate::rank) of the state that the steps of the phase
 /// reach.
@@ -36,7 +37,7 @@ pub(crate) const ROLL: Phase = 25;
 ///
 /// For example, a relationship gets another target, and the old and the new target stay Active.
 pub(crate) const CUT_OVER: Phase = 26;
-/// The base of the phases in which removed parts are brought to lower states.
+/// The base number of the phases in which removed parts are brought to lower states.
 ///
 /// The number of such a phase is `OUT` plus an offset: [`STOP`], [`UNINSTALL`] or [`DELETE`].
 pub(crate) const OUT: Phase = 30;
