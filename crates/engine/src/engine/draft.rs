@@ -605,9 +605,9 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Returns the process up to which versions of the assembly count for an element. The newest version that this
-/// process or an earlier process has written describes the element. For example, only `p5` and `p9` have written
-/// versions, and the function returns `p7`. Then the version of `p5` describes the element.
+/// Finds the version of the assembly that describes an element. The function returns a process: the newest version
+/// that this process or an earlier process has written describes the element. For example, only `p5` and `p9` have
+/// written versions, and the function returns `p7`. Then the version of `p5` describes the element.
 ///
 /// `made` comes from the record of the element, and `record` is the record of the assembly. The function returns
 /// the later of two processes:

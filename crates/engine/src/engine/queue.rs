@@ -28,9 +28,9 @@ use crate::stop::Stop;
 /// The format version of a request's content.
 const VERSION: u32 = 2;
 
-/// A queued request in the form in which the store keeps it. The store encrypts (*seals*) this content as a whole.
-/// The content includes all inputs, because the program that executes the request may not have the files of the
-/// program that submitted the request.
+/// The content of a queued request. The store encrypts (*seals*) the content as a whole. The content includes all
+/// inputs, because the program that executes the request may not have the files of the program that submitted the
+/// request.
 #[derive(Serialize, Deserialize)]
 struct Content {
     version: u32,
