@@ -20,7 +20,8 @@ pub(crate) fn put(world: &mut World, process: ProcessId, given: &Arguments, batc
     secrets.seal(name(&assembly.name, process), &assembly.name, text, batch);
 }
 
-/// Drops the sealed arguments of the command that a process has called, if the store has them.
+/// Drops the arguments of a command from the store, if the store has them. `process` is the process that has called
+/// the command. The store keeps the arguments *sealed* (encrypted).
 pub(crate) fn forget(world: &mut World, process: ProcessId, batch: &mut Batch) {
     let arguments = name(&world.assembly.name, process);
     if world.secrets.get(&arguments).is_some() {

@@ -114,9 +114,8 @@ struct CallDispatcher<'a> {
     /// Receives an [`Entry`] when the commit of a job record has begun. The host then waits until the record is
     /// durable.
     entered: mpsc::Receiver<Entry>,
-    /// The channels for answers to drivers. Each of these drivers waits until its intermediate report is
-    /// durable. The key of a channel is the number of the answer. The same number is the field `reply` of
-    /// [`Event::Checkpoint`] and of [`Command::Reply`].
+    /// The channels to drivers that wait until the store has saved their intermediate report. The key of a channel
+    /// is a number. The fields `reply` of [`Event::Checkpoint`] and of [`Command::Reply`] contain the same number.
     replies: HashMap<u64, oneshot::Sender<Result<(), Failure>>>,
     next_reply: u64,
 }
@@ -228,8 +227,8 @@ impl CallDispatcher<'_> {
         })
     }
 
-    /// Waits until a stop has cancelled the running jobs, and the drivers of these jobs have no more time to
-    /// answer.
+    /// Waits until no further answer of a driver is expected after a stop. First, the function waits until a stop
+    /// cancels the running jobs. Then it waits until the time for the answers of their drivers is over.
     fn overdue(&self) -> impl Future<Output = ()> + Send + use<> {
         let (stop, grace) = (self.env.stop.clone(), self.journal.grace);
         async move { stop.is_overdue(grace).await }

@@ -381,8 +381,8 @@ impl EngineError {
         }
     }
 
-    /// Tells whether the same intent may succeed later without any change. Examples are a held lease, an
-    /// unreachable store, and a stop.
+    /// Tells whether the error may be gone when the same intent is executed again later, without any change.
+    /// Examples of such errors are a held lease, an unreachable store, and a stop.
     pub fn will_pass(&self) -> bool {
         matches!(self, Self::Store(_) | Self::Stopped | Self::RequestEnded { .. })
     }
@@ -566,7 +566,7 @@ pub enum Loss {
     /// The assembly would be moved to another store.
     Exported,
     /// A part of the assembly would be removed or re-created, or the assembly would become one of another type. The
-    /// text says which.
+    /// text states this change, for example: "`web` would be removed".
     Changed(String),
 }
 

@@ -1,10 +1,10 @@
 //! Halving: finds the bad elements of a batch of health checks, if the whole batch fails.
 //!
-//! Each search is a *round*. A group of elements that fails is checked again in two halves, until each bad
-//! element is alone. All groups to check next form a *wave*, and are checked at the same time. An element that
-//! was bad in the last round is a *suspect*, and is checked alone from the beginning. With `b` bad elements
-//! among `n` elements, the first round makes at most `1 + 2·b·⌈log2 n⌉` checks. A later round with the same bad
-//! elements makes at most `1 + b` checks, if `b` is at most [`MAX_ALONE`].
+//! Each search is a *round*. A group of elements that fails is checked again in two halves, until each bad element
+//! is alone. The groups that are checked next are called a *wave*. All groups of a wave are checked at the same
+//! time. An element that was bad in the last round is a *suspect*, and is checked alone from the beginning. With
+//! `b` bad elements among `n` elements, the first round makes at most `1 + 2·b·⌈log2 n⌉` checks. A later round with
+//! the same bad elements makes at most `1 + b` checks, if `b` is at most [`MAX_ALONE`].
 //!
 //! A check that hangs takes as long as its timeout. So after [`MAX_TIMEOUTS`] timeouts in a round, a group that
 //! times out is no longer halved. The elements of the group stay unresolved in that round.
@@ -16,9 +16,9 @@ use windlass_model::record::{Failure, FailureKind};
 /// the bad elements of a batch.
 pub const MAX_TIMEOUTS: usize = 32;
 
-/// The maximum number of [suspects](self) that are checked alone. A suspect is an element whose last check has
-/// failed. If there are more suspects, all suspects are first checked together, because many failures usually have
-/// one common cause, such as a broken script.
+/// If a batch contains at most this number of [suspects](self), each suspect is checked alone. A suspect is an
+/// element whose last check has failed. If there are more suspects, one check first covers all suspects together,
+/// because many failures usually have one common cause, such as a broken script.
 pub const MAX_ALONE: usize = 16;
 
 /// The maximum number of failed groups of [suspects](self) that one search divides into halves. A suspect is an
@@ -44,9 +44,9 @@ pub fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
     }
 }
 
-/// Returns the failure of an [unresolved](Halving::unresolved) element: the element was only checked in a group, and
-/// the check timed out. `answer` is the last answer about the element. The message of the failure contains the reason
-/// from this answer.
+/// Returns the failure of an [unresolved](Halving::unresolved) element. The check of such an element in a group has
+/// timed out, and the element was not checked alone. `answer` is the last answer about the element. The message of
+/// the failure contains the reason from this answer.
 pub fn too_many_hang(answer: &Result<Observed, Failure>) -> Failure {
     let why = match answer {
         Err(failure) => failure.message.as_str(),
@@ -123,9 +123,9 @@ impl Halving {
         self.wave.extend(halves);
     }
 
-    /// Returns the unresolved elements of the search, as positions in the batch. An element is unresolved if a check
-    /// of its group timed out, and too many timeouts prevent further checks in smaller groups. The result omits
-    /// *suspects*: elements whose last check before this search has failed.
+    /// Returns the unresolved elements of the search, as positions in the batch. An element is unresolved if a
+    /// check of its group has timed out, and its group was not divided because of too many earlier timeouts. The
+    /// result omits *suspects*: elements whose last check before this search has failed.
     pub fn unresolved(&self) -> impl Iterator<Item = usize> {
         self.unresolved.iter().copied().filter(|element| !self.suspects[*element])
     }
@@ -139,7 +139,8 @@ mod tests {
 
     use super::*;
 
-    /// The result of a search: the checked groups, the elements with a good answer, and the unresolved elements.
+    /// The result of one search for bad elements: the groups that were checked, the elements whose check succeeded,
+    /// and the unresolved elements.
     struct Asked {
         groups: Vec<Group>,
         well: BTreeSet<usize>,

@@ -75,7 +75,7 @@ use crate::stop::Stop;
 
 /// A pure state machine: it never waits, reads no clock and performs no I/O.
 pub trait Machine {
-    /// An event of this machine: the result of a command, or a message from outside the host.
+    /// An event for this state machine: the result of a command, or a message from outside the [`Host`].
     type Event;
     /// A command, which the [`Dispatcher`] executes.
     type Command;
@@ -155,7 +155,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// Creates a host. Its machines get the time of `clock`, and are cancelled when `stop` is requested.
+    /// Creates a host, which runs state machines ([`Machine`]). The machines get the time of `clock`, and are
+    /// cancelled when `stop` is requested.
     pub fn new(clock: Arc<dyn Clock>, stop: Stop) -> Self {
         Self { clock, stop }
     }

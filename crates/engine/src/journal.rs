@@ -118,8 +118,8 @@ pub(crate) struct CallContext {
 /// The facts about the jobs of a call or of an observation. The machine gets these facts together with the result.
 #[derive(Debug, Default)]
 pub(crate) struct CallArtifacts {
-    /// References to the outcomes of jobs, which the store keeps encrypted. The machine deletes these outcomes from the
-    /// store when the call ends.
+    /// References to the sealed outcomes of jobs. The store keeps these outcomes encrypted. The machine deletes the
+    /// outcomes from the store when the call ends.
     pub(crate) wipe: Vec<SecretRef>,
     /// The records of ended jobs, with their output.
     pub(crate) jobs: Vec<JobRecord>,
@@ -308,8 +308,9 @@ impl CallContext {
         artifacts.written.push(written);
     }
 
-    /// Submits a job unless the runtime knows it already, and waits for its end. If a repetition of the job may do harm,
-    /// records that the runtime has accepted the job.
+    /// Waits for the end of a job, and returns its outcome. If the runtime does not know the job yet, the function
+    /// first submits the job. If a repetition of the job may do harm, the function also records that the runtime
+    /// has accepted the job.
     async fn run(
         &self,
         runtime: &Arc<dyn Runtime>,
@@ -459,15 +460,15 @@ impl CallContext {
         }
     }
 
-    /// Records the end of a job. If the key of the store is available, the function also stores the outcome of the job
-    /// encrypted. If windlass is killed and repeats the call later, the driver gets the stored outcome, and the job
-    /// does not run again.
+    /// Records the end of a job. If the key of the store is available, the function also stores the outcome of the
+    /// job, in encrypted form. If windlass is killed and repeats the call later, the driver gets the stored
+    /// outcome, and the job does not run again.
     ///
     /// The record of the job does not contain the output of the job yet. The function
     /// [`take_artifacts`](Self::take_artifacts) adds the output when the call has ended.
     ///
-    /// If an earlier process recorded the job (`taken_over`), the time of the end comes from `outcome`, and may be long
-    /// ago. Otherwise, the time of the end is the present time.
+    /// If an earlier process recorded the job (`taken_over`), the time of the end comes from `outcome`, and may be
+    /// long ago. Otherwise, the time of the end is the present time.
     fn record_end(
         &self,
         mut record: JobRecord,
@@ -652,8 +653,8 @@ fn ended(outcome: Outcome, job: &Job) -> Result<Outcome, JobFailure> {
     }
 }
 
-/// Tells whether a part of stdout is missing although stdout is not larger than its limit. The disk was then
-/// full.
+/// Tells whether a part of stdout is missing because the disk was full. This is the case if a part is missing
+/// although stdout is not larger than its limit.
 fn is_cut_short(outcome: &Outcome, job: &Job) -> bool {
     outcome.stdout.omitted() > 0 && outcome.stdout.total() <= job.limits.stdout_bytes
 }

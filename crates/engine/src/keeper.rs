@@ -1,8 +1,8 @@
 //! The tasks that run during a process: one task renews the leases of the process, and another task reads stop
 //! requests.
 //!
-//! If the store fails or answers late, the process continues, and the task tries again. The process ends if a lease is
-//! lost, or if a lease expires because no renewal has succeeded in time.
+//! If the store fails or answers late, the process continues, and each task tries again. The process ends if a
+//! lease is lost, or if a lease expires because no renewal has succeeded in time.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -206,8 +206,8 @@ impl Monitor {
     }
 
     /// Passes a received sample to all policies that read its metric. Returns a [`Demand`] for each policy that
-    /// fires now. A policy may also fire because samples are missing. The method first calls [`time`](Self::time),
-    /// so the result contains these demands, too.
+    /// fires now. First, the method calls [`time`](Self::time), because a policy may also fire if samples are
+    /// missing. The result contains the demands from this call, too.
     pub fn sample(&mut self, now: Timestamp, sample: &Sample) -> Vec<Demand> {
         let mut demands = self.time(now);
         demands.extend(self.rules.iter_mut().filter_map(|rule| rule.sample(now, sample)));

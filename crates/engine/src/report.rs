@@ -268,9 +268,9 @@ impl World {
 
     /// Replaces the secrets in an instance document, and returns all secrets.
     ///
-    /// The secrets are the texts `known`, and the values of sensitive properties. `signals` chooses the reported
-    /// values that other elements can read. If such a value contains a secret, the value is stored encrypted, and
-    /// a marker takes its place in the document. In the rest of the document, secrets are masked.
+    /// The secrets are the texts `known`, and the values of sensitive properties. `signals` tells which reported
+    /// values other elements can read. If such a value contains a secret, the value is stored encrypted, and a
+    /// marker takes its place in the document. In the rest of the document, secrets are masked.
     fn seal(
         &mut self,
         element: &ElementName,

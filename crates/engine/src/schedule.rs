@@ -70,11 +70,15 @@ impl Timing {
         }
     }
 
-    /// Returns the first fire time after `now`; `None` if a cron expression has no further fire time.
+    /// Returns the next fire time of a duty, later than `now`. Returns `None` if a cron expression has no further
+    /// fire time.
     ///
-    /// `planned` is the previous fire time of the duty. The function adds `delay`, in milliseconds, to the fire
-    /// time. Both parameters have an effect only on a periodic duty. The caller passes a delay once, for the second
-    /// fire time. The later fire times keep this delay, because each fire time is computed from the previous one.
+    /// For a cron expression, the result is the first of its fire times after `now`. For a periodic duty, `planned`
+    /// is the previous fire time. The next fire time is one period plus `delay` milliseconds later. If this time
+    /// has passed, the function adds the least number of whole periods that leads to a time after `now`.
+    ///
+    /// The caller passes a delay only for the second fire time of a duty. All later fire times keep this delay,
+    /// because each fire time is computed from the previous one.
     fn next(&self, planned: Timestamp, now: Timestamp, delay: i64) -> Option<Timestamp> {
         match self {
             Self::Every { period, .. } => {
@@ -134,7 +138,8 @@ impl<K> Default for Schedule<K> {
     }
 }
 
-/// A change of a schedule that a [host](crate::host) runs. `K` identifies a duty, which is a repeated task.
+/// A change of a [`Schedule`]. If a [host](crate::host) runs the schedule, the host passes the change to the
+/// schedule as an event. `K` identifies a duty, which is a repeated task.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Change<K> {

@@ -75,8 +75,8 @@ impl<K: Ord + Clone + Hash + Send + 'static> Scheduler<K> {
     }
 }
 
-/// The dispatcher of a [`Schedule`]. When a duty starts, the dispatcher notifies the program. It also passes changes of
-/// the schedule from the program to the host.
+/// Connects a [`Schedule`] with the program, while a [`Host`] runs the schedule. When a duty starts, the `Starter`
+/// notifies the program. If the program changes the schedule, the `Starter` passes the change to the host.
 struct Starter<K> {
     started: mpsc::Sender<Started<K>>,
     changes: mpsc::Receiver<Change<K>>,

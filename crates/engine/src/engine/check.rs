@@ -323,16 +323,18 @@ pub(super) fn without_news(
     batch.is_empty().then_some(end)
 }
 
-/// Updates the records of an assembly with the answer from a health check or a discovery. `lease` is the lease of this
-/// assembly. `before` describes the records of the assembly at the beginning of the check.
+/// Updates the records of an assembly with the answer from a health check or a discovery. `lease` is the lease of
+/// this assembly. `before` describes the records of the assembly at the beginning of the check.
 ///
+/// There are two kinds of answers: the driver has made an *observation* of the instance, or the check has failed.
 /// The records in the store may have changed since the beginning of the check:
 ///
 /// - If the assembly was removed, or if a process or a call of the assembly is open, nothing is recorded.
-/// - After any other change, a failed check is still recorded. An observation is out of date, and is not recorded.
+/// - After any other change, a failed check is still recorded. An observation is not recorded, because it is out of
+///   date.
 ///
-/// If the answer is not recorded, the result is [`CheckEnd::Dropped`] for an observation, and [`CheckEnd::Failed`] for
-/// a failed check.
+/// If the answer is not recorded, the result for an observation is [`CheckEnd::Dropped`]. The result for a failed
+/// check is then [`CheckEnd::Failed`], or [`CheckEnd::Unchecked`] if `answer` contains no failure.
 pub(super) async fn applied(
     engine: &Engine,
     lease: &Lease,
@@ -456,8 +458,9 @@ fn failed(engine: &Engine, world: &World, element: &ElementName, failure: Option
     Verdict { end: CheckEnd::Failed(failure), batch }
 }
 
-/// Returns the result of a failed check that is not recorded, because the assembly was removed or has an open
-/// process.
+/// Returns the result for a check without an observation, if the store gets no record of this check:
+/// [`CheckEnd::Failed`] with the failure in `seen`. If `seen` contains no failure, the result is
+/// [`CheckEnd::Unchecked`].
 fn not_recorded(seen: &Seen) -> CheckEnd {
     seen.sight.clone().err().map_or(CheckEnd::Unchecked, CheckEnd::Failed)
 }

@@ -345,8 +345,9 @@ fn refuse_protected(
     })))
 }
 
-/// Returns the intent that the record of the process contains. Only a retry is recorded as another intent: as `down` if
-/// the assembly is being removed, and otherwise as `up`. `goal` is the recorded goal of the assembly.
+/// Returns the intent for the record of a process. Usually, this is the `requested` intent. But a requested retry
+/// is recorded as `down` if the assembly is being removed, and otherwise as `up`. `goal` is the recorded goal of
+/// the assembly.
 fn recorded(requested: &Intent, goal: State) -> Intent {
     match requested {
         Intent::Retry if goal == State::Absent => Intent::Down,
@@ -604,9 +605,9 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Returns the process that determines which version of the assembly describes an element. This version is the
-/// newest one that the returned process or an earlier process has written. For example, `p5` and `p9` have written
-/// versions, and the function returns `p7`. Then the version of `p5` describes the element.
+/// Finds the version of the assembly that describes an element. The function returns a process: the newest version
+/// that this process or an earlier process has written describes the element. For example, only `p5` and `p9` have
+/// written versions, and the function returns `p7`. Then the version of `p5` describes the element.
 ///
 /// `made` comes from the record of the element, and `record` is the record of the assembly. The function returns
 /// the later of two processes:

@@ -56,10 +56,10 @@ pub(super) struct Found {
 /// on the other element. If an earlier process has found no instance of an element, this element also counts as
 /// gone.
 ///
-/// A broken element usually becomes Broken, and the plan restarts it. An element that declares neither Start nor Stop
-/// can't be restarted, so the plan replaces it. Such an element stays Active in its record: the plan then requires the
-/// user's consent, as for a healthy element. But if the descriptor protects such an element from replacement, the
-/// element becomes Broken.
+/// A broken element usually becomes Broken, and the plan restarts it. An element that declares neither Start nor
+/// Stop can't be restarted, so the plan replaces it. The record of such an element keeps the state Active, so that
+/// its replacement requires the user's consent, like the replacement of a healthy element. But if the descriptor
+/// protects such an element from replacement, the element becomes Broken.
 pub(super) fn note(world: &mut World, seen: &[Seen], now: Timestamp) -> Found {
     let mut found = Found::default();
     let mut gone: BTreeSet<ElementName> = world

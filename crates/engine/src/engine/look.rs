@@ -273,8 +273,8 @@ pub(super) enum CheckScope {
 }
 
 impl CheckScope {
-    /// Returns the elements that affect the plan of an intent. Returns `None` for an assembly that is being removed,
-    /// since its plan does not depend on health checks.
+    /// Returns the elements whose health is checked before the plan of an intent is made. Returns `None` if the
+    /// assembly is being removed, because the plan of a removal does not depend on the health of the elements.
     pub(super) fn before(intent: &Intent, assembly: &AssemblyRecord) -> Option<Self> {
         if assembly.goal == State::Absent {
             return None;
@@ -500,7 +500,8 @@ struct Asked {
     answer: Result<Observed, Failure>,
 }
 
-/// The result of one call of [`Driver::observe`]. The call checks some elements of a batch: a [group](Group).
+/// The result of one call of [`Driver::observe`]. The call checks a [group](Group): some elements of a batch, or
+/// all of them.
 struct GroupAnswer {
     group: Group,
     /// One answer for each element, in the order of `group`.
@@ -569,8 +570,8 @@ pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp, held: &
     is_over || rest.split('-').next() == Some(mark(held).as_str())
 }
 
-/// The time from the time limit of a check to the expiry time in its job ids. During this time, the engine stops
-/// and removes a job that has reached the time limit.
+/// The time that [`round`] adds to the time limit of a job, to get the expiry time for the job id. During this
+/// additional time, the engine stops and removes a job that has reached the time limit.
 const SLACK: Duration = Duration::from_secs(60);
 
 /// The number of random characters at the end of the prefix that [`round`] returns.

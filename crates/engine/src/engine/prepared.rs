@@ -211,9 +211,10 @@ impl Ended {
         self.process.status == ProcessStatus::Completed && !self.limited && !self.surge.is_empty()
     }
 
-    /// Tells whether a further process must update the inputs that are outdated after the process of `self`. `left`
-    /// contains the inputs that were outdated after the previous process. If the same inputs are outdated after both
-    /// processes, the result is `false`, because a further process would not help.
+    /// Tells whether one more process must run, to update outdated inputs. The field `outdated` contains the inputs
+    /// that are outdated after the process that has just ended. `left` contains the inputs that were outdated after
+    /// the process before it; `left` is empty for the first process. If both contain the same inputs, the result is
+    /// `false`, because one more process would not help.
     fn needs_retry(&self, left: &OutdatedInputs) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
         let is_left = !self.outdated.is_empty() && self.outdated != *left;

@@ -28,8 +28,9 @@ use crate::stop::Stop;
 /// The format version of a request's content.
 const VERSION: u32 = 2;
 
-/// The content of a queued request, which is sealed as a whole. The content includes all inputs, since the
-/// program that executes the request may not have the files of the program that submitted it.
+/// The content of a queued request. The store encrypts (*seals*) the content as a whole. The content includes all
+/// inputs, because the program that executes the request may not have the files of the program that submitted the
+/// request.
 #[derive(Serialize, Deserialize)]
 struct Content {
     version: u32,

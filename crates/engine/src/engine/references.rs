@@ -121,11 +121,11 @@ impl Visitor<'_> {
         Ok(visits)
     }
 
-    /// Takes the leases of the other assemblies on which the open calls in `snapshot` act. `lease` is the lease of
-    /// the calling assembly.
+    /// Takes the leases of other assemblies for the open calls in `snapshot`. `snapshot` and `lease` belong to one
+    /// assembly, but a call of this assembly may act on an element of another assembly.
     ///
     /// For example, a process of `shop` has called an operation on an element of `lb`, and was interrupted during
-    /// this call. The function then takes the lease of `lb`.
+    /// this call. If `snapshot` is the snapshot of `shop`, the function takes the lease of `lb`.
     pub(super) async fn of_open_calls(
         &self,
         lease: &Lease,
@@ -243,8 +243,9 @@ pub(super) async fn leave(store: &dyn Store, visits: Vec<Lease>) {
     }
 }
 
-/// Returns what a draft would take from the assemblies which refer to its assembly. Returns `None` if the draft takes
-/// nothing, or if the removal of the assembly has already begun.
+/// Returns the change in `draft` that would break references of other assemblies to the assembly of the draft. The
+/// function does not check whether there are such references. Returns `None` if the draft contains no such change,
+/// or if the removal of the assembly has already begun.
 fn loss(draft: &Draft) -> Option<Loss> {
     let before = draft.before.as_ref().filter(|before| before.goal != State::Absent)?;
     if draft.intent == Intent::Down {

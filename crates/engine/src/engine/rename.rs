@@ -19,10 +19,12 @@ use crate::stop::Stop;
 const PAGE: usize = 500;
 
 impl Upkeep<'_> {
-    /// Gives an assembly another name in all of its records, in one batch, and calls no driver. The name also
-    /// changes in the records of other assemblies that reference the assembly, or that the assembly owns
-    /// (`AssemblyRecord::owner`). `documents` are the project's documents that name the assembly. The caller
-    /// has already replaced the old name by the new name in these documents.
+    /// Gives an assembly another name in all of its records, in one batch, and calls no driver. The function also
+    /// changes the name in the records of two kinds of other assemblies: assemblies with a reference to the renamed
+    /// assembly, and assemblies that the renamed assembly owns (`AssemblyRecord::owner`).
+    ///
+    /// `documents` are the project's documents that name the assembly. The caller has already replaced the old name
+    /// by the new name in these documents.
     ///
     /// Returns the names of the other assemblies whose records have changed.
     ///

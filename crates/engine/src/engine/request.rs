@@ -209,8 +209,8 @@ impl Request {
         Self { refresh: within, ..self }
     }
 
-    /// Returns the request with required conditions. If the health checks find other conditions than
-    /// `observed`, the intent is refused.
+    /// Returns the request with the expected conditions of parts, such as gone or broken. If the health checks find
+    /// other conditions than `observed`, the intent is refused.
     pub fn as_observed(self, observed: BTreeMap<ElementName, Condition>) -> Self {
         Self { observed: Some(observed), ..self }
     }
@@ -266,8 +266,8 @@ pub struct Desired {
     pub parameters: BTreeMap<PropertyName, Value>,
     /// The sensitive values that the topology refers to.
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// The packages of the assembly's resources. Several assemblies with the same packages may share these
-    /// values.
+    /// The packages of the assembly's resources. Assemblies with the same packages may share these packages in
+    /// memory.
     pub packages: Vec<Arc<Package>>,
     /// The options of [`Request::up`].
     pub options: UpOptions,

@@ -65,8 +65,11 @@ impl Engine {
         Ok(Some(snapshot))
     }
 
-    /// Opens undecided calls again if this program may find out their outcomes. Such a call became undecided on another
-    /// host or in another folder, and its last attempt was made on this host and in this folder.
+    /// Opens an undecided call again if both of these statements hold, because this program may then find out the
+    /// outcome of the call:
+    ///
+    /// - The last attempt of the call was made on this host and in this folder.
+    /// - The call became undecided in a program on another host or in another folder.
     async fn reopen(&self, snapshot: &mut Snapshot) -> Result<(), EngineError> {
         for call in snapshot.calls.iter_mut().filter(|call| call.state == CallState::Undecided) {
             if call.unknown.as_ref().is_none_or(|unknown| unknown.by == self.env.home) {

@@ -115,14 +115,15 @@ impl LastTurn {
         Self { holder: lease.holder.clone(), began: lease.since, fired }
     }
 
-    /// Tells whether this last turn makes a new turn unnecessary. A *turn* is one execution of a duty by one daemon. A
-    /// daemon requests the new turn for `time`. `lease` is this daemon's lease of the factory.
+    /// Tells whether this last turn makes a new turn unnecessary. A *turn* is one execution of a duty by one
+    /// daemon. A daemon requests the new turn for `time`. `lease` is this daemon's lease of the factory.
     ///
     /// For a fire time, the new turn is unnecessary in two cases:
     ///
     /// - The last turn was for the same fire time, or for a later fire time.
-    /// - Another daemon began the last turn late: at `time` or later. Example: the last turn was for 12:00, but began
-    ///   at 12:03. A new turn for 12:02 is then unnecessary.
+    /// - The last turn was for an earlier fire time, but another daemon began this turn at `time` or later.
+    ///   Example: the last turn was for 12:00, but began at 12:03. If a daemon now requests a turn for 12:02, this
+    ///   turn is unnecessary.
     ///
     /// For a periodic duty, the new turn is unnecessary if another daemon began the last turn less than 90 % of a
     /// period ago. The daemon of the last turn always gets the new turn, because its own schedule keeps the period.

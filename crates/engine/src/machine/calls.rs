@@ -81,13 +81,14 @@ impl ProcessMachine {
         }
     }
 
-    /// Returns the status of the instance before an operation or a command, for a comparison with the status after
-    /// the first report.
+    /// Returns the status of the instance before the first report of a call. The caller compares this status with
+    /// the status after the report. For example, the instance was already marked as failed before the call. The
+    /// comparison then shows that the mark is not a result of the call.
     ///
-    /// For example, the instance was already marked as failed before the call. The comparison then shows that the
-    /// mark is not a result of the call. The result is empty if the call has already reported, or if the call is a
-    /// transition. The first report of a transition resets the status (see [`apply`](Self::apply)), so no
-    /// comparison is necessary.
+    /// The result is an empty status in two cases, in which no comparison is necessary:
+    ///
+    /// - The call has already reported.
+    /// - The call is a transition. The first report of a transition resets the status (see [`apply`](Self::apply)).
     fn said_before(&self, id: &CallId) -> Status {
         let operation =
             self.calls.get(id).filter(|run| run.has_no_report() && run.record.action.transition().is_none());

@@ -206,9 +206,10 @@ impl ProcessMachine {
         }
     }
 
-    /// Removes the process and the package that [`note_making`](Self::note_making) has recorded for an element,
-    /// because a stop has prevented the first call of the element. The function removes them only if the element is
-    /// Absent and not even partly created.
+    /// Undoes the change that [`note_making`](Self::note_making) has made in the record of an element: the process
+    /// and the package of the element's creation are no longer recorded. The caller has found that a stop has
+    /// prevented the first call on the element. The function changes the record only if the element is Absent and
+    /// not even partly created.
     pub(super) fn unmake_what_has_not_begun(&mut self, element: &ElementName) {
         let known = self.world.elements.get(element);
         if known.is_some_and(|record| record.state == State::Absent && record.progress == 0) {
@@ -216,7 +217,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Drops the recorded inputs of a pair if a stop has prevented its first operation.
+    /// Drops the recorded inputs of a pair after a requested stop has prevented an operation of the pair. If the
+    /// pair exists, or exists in part, the function drops nothing.
     pub(super) fn unrelate_what_has_not_begun(&mut self, pair: &PairKey) {
         if self.world.pairs.get(pair).is_some_and(|known| !known.is_there()) {
             self.put_pair(pair, false);
@@ -312,9 +314,10 @@ impl ProcessMachine {
         }
     }
 
-    /// Drops the recorded failures of elements that are neither Failed nor Broken. If such an element has a
-    /// recorded failure, an operation on the element has failed at first, and has succeeded later. Without this
-    /// function, the failure would stay recorded until the next transition of the element.
+    /// Drops recorded failures that are out of date, because this process has completed. A failure is out of date
+    /// if its element is neither Failed nor Broken. For example, an operation on the element failed in an earlier
+    /// process, and succeeded in this process. Without this function, the failure would stay recorded until the
+    /// next transition of the element.
     fn forget_failures(&mut self) {
         if !self.process.as_ref().is_some_and(|process| process.intent.updates_all()) {
             return;

@@ -104,8 +104,8 @@ pub(crate) enum Command {
     Reply { reply: u64, result: Result<(), Failure> },
 }
 
-/// An action that must wait until a batch of records is durable. For example, a call begins only after its record is
-/// durable.
+/// The news that a batch of records is durable, so that a waiting action may begin. For example, a call begins only
+/// after its record is durable.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Ack {
     /// The record of the call is durable, so the call may be performed.
@@ -254,7 +254,8 @@ struct Planned {
     /// Whether the call executes an operation that removes a pair, or an operation that undoes the incomplete
     /// creation of a pair.
     ends: bool,
-    /// The version of the assembly whose values and package the call uses.
+    /// The version of the assembly, installed or desired, from which the call takes values. The package of the call
+    /// also depends on this version.
     side: Side,
 }
 
@@ -476,8 +477,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Gives a slot to the first step in the queue of its location. If no step can use the slot now, the slot
-    /// is freed.
+    /// Gives a free slot of a location to the first step that waits at this location. If no step can use the slot
+    /// now, the slot is freed for other machines.
     fn admit(&mut self, slot: JobSlot) {
         if self.cancelling {
             return;

@@ -43,7 +43,7 @@ pub(super) struct CallSeed {
 }
 
 impl CallSeed {
-    /// Creates the seed from which a call of an earlier process is prepared again. `record` is the record of this
+    /// Returns the data from which a call of an earlier process is prepared again. `record` is the record of this
     /// call.
     pub(super) fn again(record: &CallRecord) -> Self {
         Self {
@@ -266,9 +266,9 @@ impl Preparer {
         Ok(location)
     }
 
-    /// Returns the driver that performs an action at a location, and the binding of this driver. A *binding* is the
-    /// entry of a descriptor that chooses the driver for an action. The choice may depend on the infrastructure type of
-    /// the location, such as `Local`.
+    /// Returns the driver that performs an action at a location, and the binding of this driver. A *binding* is an
+    /// entry in a descriptor. The entry chooses the driver for an action. The choice may depend on the
+    /// infrastructure type of the location, such as `Local`.
     fn choose(
         &self,
         package: &Package,

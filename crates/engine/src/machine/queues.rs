@@ -28,9 +28,9 @@ pub(super) struct Queues {
     slots: usize,
     running: usize,
     elements: HashMap<ElementName, Queue>,
-    /// The elements that are free again, and for which parked steps wait. [`wake`](Self::wake) wakes the next step of
-    /// the first element in this list. It removes an element from the list if a new call has started on the element, or
-    /// if no step waits any more.
+    /// The elements whose calls have ended, and for which steps wait. [`wake`](Self::wake) returns the next waiting
+    /// step of the first element in this list. The same function removes an element from the list if a new call has
+    /// started on the element, or if no step waits for the element any more.
     left: VecDeque<ElementName>,
     /// The steps that wait at each location for a slot. A slot is the right to run jobs at a location.
     locations: HashMap<LimitedLocation, VecDeque<StepKey>>,
@@ -129,7 +129,8 @@ impl Queues {
         if self.has_slot() { std::mem::take(&mut self.unrequested) } else { Vec::new() }
     }
 
-    /// Returns the step that gets a requested slot; `None` if no further call may run now.
+    /// Returns the step that gets a free slot of a location, and removes the step from the queue of the location.
+    /// Returns `None` if the maximum number of calls is already running, or if no step waits at the location.
     pub(super) fn admit(&mut self, location: &LimitedLocation) -> Option<StepKey> {
         let has_slot = self.has_slot();
         let queue = self.locations.get_mut(location)?;

@@ -37,9 +37,9 @@ pub(crate) use self::pairs::Pairs;
 pub(crate) use self::readers::{Reader, Readers};
 pub(crate) use self::secrets::Secrets;
 
-/// An assembly on whose elements the process of another assembly calls operations. For example, the process of the
-/// assembly `shop` calls the operation `AddBackend` on a load balancer of the assembly `gateway`. A `ForeignAssembly`
-/// then contains `gateway` and the lease of `gateway`.
+/// An assembly that the process of another assembly uses. For example, the process of the assembly `shop` calls the
+/// operation `AddBackend` on a load balancer of the assembly `gateway`. A `ForeignAssembly` then contains `gateway`
+/// and the lease of `gateway`.
 pub(crate) struct ForeignAssembly {
     pub(crate) lease: Lease,
     pub(crate) world: World,

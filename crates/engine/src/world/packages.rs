@@ -19,11 +19,8 @@ pub(crate) struct Packages {
     /// The packages to which the records of the assembly refer: for example, the packages that existing elements were
     /// created from, and the packages of earlier versions.
     previous: HashMap<PackageDigest, Arc<Package>>,
-    /// The old and new packages whose change keeps the existing instances. Each entry contains an old package and the new
-    /// package that replaces it.
-    ///
-    /// The drivers can manage instances of the old package with the new package. So these instances are *kept* when the
-    /// new package replaces the old one.
+    /// Entries of two packages: an old package, and a new package that may replace it. If the new package replaces
+    /// the old one, the existing instances are *kept*, because the drivers can manage them with the new package.
     kept: BTreeSet<(PackageDigest, PackageDigest)>,
     /// Whether the engine uses the packages of the desired version to stop and remove existing elements. If `false`,
     /// the engine uses the packages that the elements were created from. For exceptions, see [`of`](Self::of).
@@ -101,8 +98,9 @@ impl Packages {
         self.previous.get(digest).map(Arc::as_ref)
     }
 
-    /// Returns the old and new packages whose change keeps the existing instances. Each entry contains an old package
-    /// and the new package that replaces it. The drivers can manage instances of the old package with the new package.
+    /// Returns entries of two packages: an old package, and a new package that may replace it. If the new package
+    /// replaces the old one, the existing instances are *kept*, because the drivers can manage them with the new
+    /// package.
     pub(crate) fn kept(&self) -> &BTreeSet<(PackageDigest, PackageDigest)> {
         &self.kept
     }

@@ -18,8 +18,9 @@ pub(crate) struct Pairs {
     /// The number of pairs of each element, as source or target. A pair counts if it exists, or if its creation
     /// has begun.
     tied: HashMap<ElementName, usize>,
-    /// The pairs whose source or target no longer exists. In memory, these pairs are recorded as not created.
-    /// The store does not contain this change yet.
+    /// Pairs whose records differ between memory and the store. The source or the target of such a pair no longer
+    /// exists, so the record in memory says that the pair is not created. The store does not contain this change
+    /// yet.
     parted: Vec<PairKey>,
 }
 

@@ -197,11 +197,11 @@ impl<'a> Part<'a> {
 
     /// Returns the first step after which the part has a given [rank](crate::rank), or a higher one.
     ///
-    /// Usually, this step raises the part. In two cases, the step lowers the part:
+    /// Usually, this step raises the part. In two cases, it is the last step that lowers the part:
     ///
-    /// - If the rank is that of Absent, the step removes the old instance.
-    /// - If the part is Broken, or if the plan heals it, the part may still run before its Stop. Then the step may
-    ///   be the Stop.
+    /// - The rank is that of Absent. The step then removes the old instance.
+    /// - The part is Broken, or the plan heals it, and no step takes the part below the rank. Such a part may still
+    ///   run, so it is safely at the rank only after its last step down.
     ///
     /// Returns `None` if the part has the rank already, or never reaches the rank.
     pub(crate) fn reaching(&self, rank: u8) -> Option<Draft> {

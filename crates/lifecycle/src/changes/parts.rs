@@ -180,8 +180,8 @@ impl<'a> Parts<'a> {
 
     /// Returns the state changes that the plan makes in an element that is a source or target of a relationship.
     ///
-    /// The changes of an assembly or a group are the combined changes of all its resources. For a resource, the
-    /// function also returns the position of its part in [`list`](Self::list).
+    /// The changes of an assembly or a group are the combined changes of all its resources. If the element is a
+    /// resource, the function also returns the position of this resource in [`list`](Self::list).
     pub(crate) fn node(&self, topology: &Topology, node: &Element) -> (NodePath, Option<usize>) {
         let of = |place: Option<usize>| place.map_or(NodePath::default(), |at| NodePath::of(&self.list[at]));
         match node.kind {

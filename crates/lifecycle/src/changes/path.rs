@@ -1,7 +1,8 @@
-//! The steps of a part's path, by the [rank](crate::rank) that they leave or reach.
+//! The steps that change one part. For each [rank](crate::rank), a [`Steps`] tells which step leaves the rank, and
+//! which step reaches the rank.
 //!
-//! The module `steps` records the steps in the part itself. So code that needs a part and its steps reads
-//! adjacent memory.
+//! The module `steps` writes a [`Steps`] into each part. So code that needs a part and its steps reads adjacent
+//! memory.
 
 use std::ops::RangeInclusive;
 

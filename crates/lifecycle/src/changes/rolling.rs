@@ -1,37 +1,38 @@
 //! Rolling changes: the batches in which the nodes of a group change.
 //!
 //! A *batch* consists of nodes of one group that change together. A limit says how many nodes of the group may be
-//! down at once. The number of Active nodes that a batch changes is not above this limit. The batches of all groups
-//! are numbered in one sequence, from 1. The number of a batch is its *turn*. A part has the turn of the batch in
-//! which it changes. If a part changes outside of batches, its turn is 0.
+//! down at once. So a batch changes at most this number of Active nodes. The batches of all groups are numbered in
+//! one sequence, from 1. The number of a batch is its *turn*. A part has the turn of the batch in which it changes.
+//! If a part changes outside of batches, its turn is 0.
 //!
-//! Some nodes of a group may be down before the plan begins. The plan repairs these nodes at once, outside of batches.
-//! So their parts have turn 0. But the first batch of the group lists these nodes, so that the second batch waits for
-//! their repair.
+//! Some nodes of a group may be down before the plan begins. The plan repairs these nodes at once, outside of
+//! batches. So their parts have turn 0. But the first batch of the group lists these nodes, so that the second
+//! batch waits for their repair.
 //!
-//! A *pair* is one source and one target of a relationship. If the two nodes of a pair go down in different turns, the
-//! plan re-creates the pair twice: once in each of the two turns.
+//! A *pair* is one source and one target of a relationship. If the two nodes of a pair go down in different turns,
+//! the plan re-creates the pair twice: once in each of the two turns.
 //!
-//! A batch may also replace removed nodes with new nodes. In the turn of this batch, the plan removes the pairs of the
-//! removed nodes, and creates the pairs of the new nodes.
+//! A batch may also replace removed nodes with new nodes. In the turn of this batch, the plan removes the pairs of
+//! the removed nodes, and creates the pairs of the new nodes.
 //!
-//! If the plan re-installs a part, the part publishes new outputs. A *reader* is another part that reads one of these
-//! outputs. A reader that can't be reconfigured must go down together with the re-installed part. Two rules follow for
-//! such readers:
+//! If the plan re-installs a part, the part publishes new outputs. A *reader* is another part that reads one of
+//! these outputs. A reader that can't be reconfigured must go down together with the re-installed part. Two rules
+//! follow for such readers:
 //!
 //! - If the reader is inside a node of a group, and the re-installed part is outside, the group does not change in
 //!   batches.
-//! - If the re-installed part changes in a batch, and the reader does not, the reader is *tied*. The plan removes the
-//!   pairs of a tied part before the first batch, and creates these pairs after the last batch. A reader of a tied part
-//!   is tied, too.
+//! - If the re-installed part changes in a batch, and the reader does not, the reader is *tied*. The plan removes
+//!   the pairs of a tied part before the first batch, and creates these pairs after the last batch. A reader of a
+//!   tied part is tied, too.
 //!
-//! If a pair is re-created twice, the waits of the plan may form a cycle. For example, node `a` of a pair changes in
-//! batch 1, and node `b` in batch 2. The plan re-creates the pair in batch 1, after the start of `a`. But because of
-//! another relationship, `a` may only be started after batch 2.
+//! If a pair is re-created twice, the waits of the plan may form a cycle. For example, node `a` of a pair changes
+//! in batch 1, and node `b` in batch 2. In batch 1, the plan creates the pair again after the start of `a`. In
+//! batch 2, the plan then re-creates the pair for the second time, so batch 2 must wait for the start of `a`. But
+//! another relationship may require that the start of `a` waits for batch 2.
 //!
-//! If the waits form such a cycle, the planner *suspends* the relationship of the pair: the plan no longer re-creates
-//! the pair twice. It removes the pair before the first batch, and creates the pair again after both nodes have
-//! changed.
+//! If the waits form such a cycle, the planner *suspends* the relationship of the pair: the plan no longer
+//! re-creates the pair twice. It removes the pair before the first batch, and creates the pair again after both
+//! nodes have changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -57,8 +58,8 @@ pub(crate) struct Rolling {
     pub(crate) groups: Vec<RollingGroup>,
     /// The groups that can't change in batches, because their nodes must go down together with other parts.
     pub(crate) together: Vec<Together>,
-    /// For each group, how many additional nodes the group should have during its change. Empty if the
-    /// options already name additional nodes.
+    /// For each group, how many additional nodes the group should have during its change. The map is empty if
+    /// [`Options::surge`] already lists additional nodes, or if the plan is limited to some parts.
     pub(crate) surge: BTreeMap<ElementName, u32>,
     /// The relationships that are suspended during all batches.
     pub(crate) suspended: Suspended,
@@ -97,7 +98,8 @@ pub(crate) struct RollingGroup {
     pub(crate) batches: Links<RollingNode>,
 }
 
-/// A node in a batch of a [`RollingGroup`], or a new additional node for which the first batch waits.
+/// A node of a [`RollingGroup`]: either a node in a batch, or a new additional node. The first batch waits until
+/// the additional nodes exist.
 #[derive(Debug)]
 pub(crate) struct RollingNode {
     pub(crate) name: ElementName,
@@ -214,10 +216,11 @@ impl Rolling {
         self.twice.insert(key(relationship));
     }
 
-    /// Numbers the batches of all groups, and records in each part its turn and its group.
+    /// Numbers the batches of all groups. Records in each part the number of its batch (its *turn*), and the number
+    /// of its group.
     ///
-    /// Groups whose nodes read no new outputs come first, because their parts may publish the new outputs that
-    /// nodes of the other groups read.
+    /// Groups whose nodes read no new outputs come first. Their nodes may publish the new outputs that nodes of the
+    /// other groups read.
     fn give_turns(&mut self, parts: &mut Parts<'_>) {
         let reads = |group: &RollingGroup| {
             let mut parts_of = group.batches.iter().flat_map(RollingGroup::parts);
@@ -300,8 +303,8 @@ struct Nodes {
     ///
     /// Additional nodes don't count. A limit in percent refers to this number.
     count: usize,
-    /// The re-created parts that publish new outputs for re-installed parts of the nodes in `works`. If such a part
-    /// is inside the same node as the part that reads its output, the set omits it.
+    /// The re-created parts outside of a node whose new outputs are read by a re-installed part inside the node.
+    /// Only nodes in `works` count.
     ///
     /// A re-installed part must go down together with the parts whose new outputs it reads. So if this set is not
     /// empty, the nodes in `works` cannot change in batches.
@@ -405,9 +408,9 @@ impl Groups<'_, '_> {
 impl Nodes {
     /// Returns the number of additional nodes that the group should have.
     ///
-    /// `more` is the number that the options or the group demand for a change of Active nodes. `open` is the number
-    /// of existing additional nodes that must stay. The function returns `open` in two cases: no Active node
-    /// changes, or `more` is zero or missing.
+    /// If Active nodes change, `more` determines the number: the options or the descriptor of the group contain
+    /// this value. `open` is the number of existing additional nodes that must stay. The function returns `open` in
+    /// two cases: no Active node changes, or `more` is zero or missing.
     fn surge(&self, more: Option<MaxSurge>, open: Option<u32>) -> u32 {
         let count = u32::try_from(self.count).unwrap_or(u32::MAX);
         let wanted = more.filter(|_| !self.works.is_empty()).map_or(0, |more| more.of(count));
@@ -576,7 +579,8 @@ impl<'a> Limits<'a> {
 
 /// Adds to `related` each group that `relationship` connects with an element outside of the group.
 ///
-/// Such a group contains at least one source or target of the relationship, but not all its sources and targets.
+/// The function adds a group if some sources or targets of the relationship are inside the group, and others are
+/// outside.
 fn add_related<'a>(
     topology: &'a Topology,
     relationship: &Relationship,

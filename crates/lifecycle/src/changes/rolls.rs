@@ -2,8 +2,7 @@
 
 /// The batch and the group in which an element changes; see [`super::rolling`].
 ///
-/// The element is a resource, or another source or target of a relationship, such as an assembly with several
-/// parts.
+/// The element is a resource, or an assembly or a group with several resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Rolls {
     /// The number of the batch in which the element changes (its *turn*).
@@ -24,10 +23,10 @@ pub(crate) struct Rolls {
     ///
     /// An element with several parts is tied if one of the parts is tied, or if the parts belong to different batches.
     pub(crate) tied: bool,
-    /// Whether the batch removes or creates only the relationships of the element, and not the element itself.
+    /// Whether the batch changes only the relationships of the element. The plan then creates or removes the
+    /// element itself outside of batches.
     ///
-    /// The element itself changes in the same phases as in a plan without batches. The flag is set for a removed node
-    /// of a group, and for a new node that replaces a removed node.
+    /// The flag is set for a removed node of a group, and for a new node that replaces a removed node.
     pub(crate) swaps: bool,
 }
 

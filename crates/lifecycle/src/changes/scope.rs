@@ -1,7 +1,8 @@
 //! The parts that a limited plan may change.
 //!
-//! A plan is *limited* if the user selects some parts; see [`Options::target`] and [`Options::except`]. The plan may
-//! change the selected parts. It may also change a *needed* part: a part without which a selected part cannot run.
+//! A plan is *limited* if the user selects some parts; see [`Options::target`] and [`Options::except`]. The plan
+//! may change the selected parts. It may also change a *needed* part: a part without which a selected part cannot
+//! run.
 //!
 //! A part needs the parts that publish the outputs that it reads. A part may also need a relationship, because the
 //! relationship must be created before the part reaches its state. If the part is the target of the relationship,
@@ -11,9 +12,12 @@
 //! If the state of a needed part is sufficient, the plan does not change the part. Otherwise, the plan contains all
 //! steps of the needed part, and treats it like a selected part. All remaining parts have no steps.
 //!
-//! A *pair* is one source and one target of a relationship. The plan may re-create a pair if it may change both nodes.
-//! The plan may also re-create a pair if it brings one of the nodes below the state that the relationship requires. The
-//! plan may create a missing pair if a part cannot run without the pair.
+//! A *pair* is one source and one target of a relationship. The plan may re-create a pair in two cases:
+//!
+//! - The plan may change both nodes of the pair.
+//! - The plan brings one of the nodes below the state that the relationship requires.
+//!
+//! The plan may create a missing pair if a part cannot run without the pair.
 
 use std::collections::{HashMap, HashSet};
 
@@ -185,8 +189,9 @@ impl Scope {
 
 /// A search for the parts that other parts need.
 ///
-/// The methods of the search add needed parts to `scope`. If the plan must change a needed part, a method also adds the
-/// part to its parameter `open`. This list contains the parts whose own needs the search must still examine.
+/// The methods of the search add needed parts to `scope`. Most methods have a parameter `open`: a list of the parts
+/// whose own needs the search must still examine. If the plan must change a needed part, a method also adds this
+/// part to `open`.
 ///
 /// A method fails if the plan would have to change a part that [`Options::except`] excludes.
 struct Search<'s, 'a> {
@@ -213,9 +218,10 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Adds to the scope the *producers* of a part: the parts that publish the outputs that the part reads.
+    /// Adds to the scope all *producers* of a part: the parts that publish the outputs that the part reads.
     ///
-    /// The plan must change a producer if the producer is below Installed, or if one of these outputs is not known yet.
+    /// If a producer is below Installed, or if one of these outputs is not known yet, the plan must change the
+    /// producer. The plan need not change the other producers.
     fn published(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), ScopeError> {
         let Some(after) = self.topology.get(&part.name) else { return Ok(()) };
         let mut producers = HashSet::new();
@@ -281,10 +287,11 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Adds to the scope the parts that publish the outputs that a relationship reads: the *producers*.
+    /// Adds to the scope all *producers* of a relationship: the parts that publish the outputs that the
+    /// relationship reads.
     ///
-    /// The plan must change a producer if the producer is below Installed. `by` is the part that needs the
-    /// relationship.
+    /// If a producer is below Installed, the plan must change the producer. The plan need not change the other
+    /// producers. `by` is the part that needs the relationship.
     fn given_to(
         &mut self,
         tie: &Relationship,

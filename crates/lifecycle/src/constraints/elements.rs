@@ -53,23 +53,23 @@ pub(crate) struct Constraints<'a> {
     holds: Holds,
     /// The rules for the way down: an element leaves a [rank](crate::rank) only after certain steps.
     releases: Holds,
-    /// Whether [`passed`](Self::passed()) must search. If the flag is `false`, `passed` returns an empty list. The flag
-    /// is `true` if both of these conditions hold:
+    /// Whether [`passed`](Self::passed()) must search. If the flag is `false`, `passed` returns an empty list. The
+    /// flag is `true` if both of these conditions hold:
     ///
     /// - The plan raises at least one part.
-    /// - At least one part is not raised, or is never Absent during the plan.
+    /// - The plan does not raise every part from Absent.
     ///
-    /// A part that is not raised, or that is never Absent, has no step to some of the [ranks](crate::rank). So the
-    /// part cannot wait before it reaches such a rank.
+    /// If the plan does not raise a part from Absent, there are [ranks](crate::rank) that the part reaches in no
+    /// step. Before such a rank, the part cannot wait.
     lacks_up: bool,
-    /// Whether [`passed_leaving`](Self::passed_leaving()) must search. If the flag is `false`, `passed_leaving` returns
-    /// an empty list. The flag is `true` if both of these conditions hold:
+    /// Whether [`passed_leaving`](Self::passed_leaving()) must search. If the flag is `false`, `passed_leaving`
+    /// returns an empty list. The flag is `true` if both of these conditions hold:
     ///
     /// - The plan lowers at least one part.
-    /// - At least one part is not lowered, or is never Absent during the plan.
+    /// - The plan does not lower every part to Absent.
     ///
-    /// A part that is not lowered, or that is never Absent, has no step that leaves some of the
-    /// [ranks](crate::rank). So the part cannot wait before it leaves such a rank.
+    /// If the plan does not lower a part to Absent, there are [ranks](crate::rank) that the part leaves in no step.
+    /// Before it leaves such a rank, the part cannot wait.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,
@@ -203,14 +203,16 @@ impl<'a> Constraints<'a> {
         self.lacks_up || self.lacks_down
     }
 
-    /// Returns the steps for which the element `name` should wait on the way up, but cannot wait.
+    /// Returns the steps for which the element `name` should wait on its way up to a [rank](crate::rank), but
+    /// cannot wait.
     ///
-    /// For example, `a` depends on `b`, and `b` depends on `c`. The plan does not change `b`, so `b` has no step that
-    /// could wait for the steps of `c`. For `b`, the function returns these steps of `c`. The caller makes the steps of
-    /// `a` wait for them, so `a` and `c` keep their order.
+    /// For example, `a` depends on `b`, and `b` depends on `c`. The plan does not change `b`, so `b` has no step
+    /// that could wait for the steps of `c`. For `b`, the function returns these steps of `c`. The caller makes the
+    /// steps of `a` wait for them, so `a` and `c` keep their order.
     ///
-    /// The result covers all waits before the element reaches the [rank](crate::rank). The function considers only
-    /// earlier calls of [`hold`](Self::hold) and [`hold_whole`](Self::hold_whole).
+    /// The function knows only the waits from earlier calls of [`hold`](Self::hold) and
+    /// [`hold_whole`](Self::hold_whole). Of these waits, it considers those at the rank `rank` and at all lower
+    /// ranks.
     pub(crate) fn passed(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.desired().filter(|_| self.lacks_up && !self.holds.is_empty()) else {
             return Vec::new();
@@ -279,9 +281,9 @@ impl<'a> Constraints<'a> {
     /// Delays an element: the element reaches the [rank](crate::rank) `rank` only after the step `until`.
     ///
     /// If the element is a resource, the resource must wait. An assembly or a group reaches the rank together with
-    /// its last part, so the wait of one part is sufficient. If possible, all parts wait: each part gets a soft
-    /// constraint. The planner drops the constraints that would close a cycle. If each part has a step to the rank,
-    /// the planner keeps at least one constraint.
+    /// its last part, so the wait of one part is sufficient. Nevertheless, each part gets a wait as a *soft
+    /// constraint*. The planner drops the soft constraints that would close a cycle, but keeps at least one of
+    /// them. There is one exception: if a part has no step to the rank, the planner may drop all of them.
     pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: Draft, why: Why) {
         let priority =
             if element.kind == ElementKind::Resource { Priority::Required } else { Priority::Strong };
@@ -357,11 +359,11 @@ impl<'a> Constraints<'a> {
         Hold { until: gate, priority: Priority::Required, why }
     }
 
-    /// Returns the steps in which the parts `leaves` reach a [rank](crate::rank). If `up` is not set, returns the
-    /// steps in which the parts leave this rank.
+    /// Returns the steps in which some parts reach a [rank](crate::rank). If `up` is not set, returns the steps in
+    /// which the parts go below this rank. `leaves` contains the parts.
     ///
-    /// Each entry also contains the kind of the step's waits: [`WaitKind::After`] for an unhealthy part that goes down,
-    /// and [`WaitKind::Needs`] otherwise.
+    /// Each entry also contains the kind of the step's waits: [`WaitKind::After`] for an unhealthy part that goes
+    /// down, and [`WaitKind::Needs`] otherwise.
     fn steps_at(&self, leaves: &[&Element], rank: u8, up: bool) -> Vec<(Draft, WaitKind)> {
         let step = |leaf: &&Element| {
             let part = self.parts.get(&leaf.name)?;
@@ -381,14 +383,16 @@ fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
     if rank == rank::CREATED { part.steps.up_to(rank) } else { part.steps.enter(rank) }
 }
 
-/// Returns the steps for which resources of the element `name` should wait, but cannot wait.
+/// Returns the steps for which resources inside the element `name` should wait, although these resources have no
+/// step that can wait.
 ///
-/// A resource cannot wait at a [rank](crate::rank) if no step of the resource reaches or leaves the rank. For such a
-/// resource and rank, `lacks` returns `true`.
+/// `holds` contains the waits; see [`Hold`]. Each wait belongs to a [rank](crate::rank): a resource waits before
+/// its step that reaches or leaves this rank. If a resource has no such step, `lacks` returns `true` for this
+/// resource and rank.
 ///
-/// `holds` contains the waits; see [`Hold`]. A wait of an element applies to every resource inside the element. So the
-/// function reads the waits of `name`, of the elements inside `name`, and of the elements that contain `name`. It reads
-/// only waits at the ranks in `ranks`, and calls `lacks` only for resources of `name`.
+/// A wait of an element applies to every resource inside the element. So the function reads the waits of `name`, of
+/// the elements inside `name`, and of the elements that contain `name`. It reads only waits at the ranks in
+/// `ranks`, and calls `lacks` only for resources inside `name`.
 fn open_holds(
     topology: &Topology,
     holds: &Holds,

@@ -103,10 +103,10 @@ impl Graph {
         self.builder.note(reason)
     }
 
-    /// Adds the reason of waits that `relationship` requires.
+    /// Adds a reason for waits, and returns a handle for this reason. The caller passes the handle to each wait
+    /// that `relationship` requires by the rule `rule`.
     ///
-    /// `rule` is the rule of the relationship as text for display, for example `source web__1 must be Active`. The
-    /// caller passes the returned handle to each of these waits.
+    /// `rule` is a text for display, for example `source web__1 must be Active`.
     pub(crate) fn because(&mut self, relationship: &Relationship, rule: String) -> Why {
         let Relationship { name, origin, .. } = relationship;
         self.note(Reason::Relationship { relationship: name.clone(), rule, origin: origin.clone() })

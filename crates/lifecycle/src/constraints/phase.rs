@@ -1,7 +1,7 @@
 //! The numbers of the phases of a plan.
 //!
-//! Some phases of this list are divided further. The number of such a phase is the constant plus a rank or an
-//! offset.
+//! Some constants are the number of one phase. Each other constant belongs to several phases, and the number of
+//! such a phase is the constant plus a rank or an offset.
 
 /// The number of a phase. A step begins only after all steps of phases with lower numbers have ended.
 ///
@@ -15,15 +15,21 @@ pub(crate) type Phase = u8;
 
 /// The phase in which leftovers of failures are removed.
 pub(crate) const CLEAR: Phase = 0;
-/// The phase in which new parts are brought to higher states.
+/// The base number of the phases in which new parts are brought to higher states. Each state has a phase of its
+/// own.
 ///
-/// The phase of a step is `CLIMB` plus the [rank](crate::rank) of the state that the step reaches.
+/// The number of such a phase is `CLIMB` plus the [rank](crate::rank) of the state that the steps of the phase
+/// reach.
 pub(crate) const CLIMB: Phase = 0;
-/// The phase in which changed parts are brought to lower states.
-pub(crate) const CHANGE: Phase = 10;
-/// The phase in which changed parts are brought back to higher states.
+/// The base number of the phases in which changed parts are brought to lower states.
 ///
-/// The phase of a step is `AGAIN` plus the [rank](crate::rank) of the state that the step reaches.
+/// The number of such a phase is `CHANGE` plus an offset: [`STOP`], [`UNINSTALL`] or [`DELETE`].
+pub(crate) const CHANGE: Phase = 10;
+/// The base number of the phases in which changed parts are brought back to higher states. Each state has a phase
+/// of its own.
+///
+/// The number of such a phase is `AGAIN` plus the [rank](crate::rank) of the state that the steps of the phase
+/// reach.
 pub(crate) const AGAIN: Phase = 20;
 /// The phase in which nodes that change in batches are brought to lower states, and then to higher states again.
 pub(crate) const ROLL: Phase = 25;
@@ -31,12 +37,15 @@ pub(crate) const ROLL: Phase = 25;
 ///
 /// For example, a relationship gets another target, and the old and the new target stay Active.
 pub(crate) const CUT_OVER: Phase = 26;
-/// The phase in which removed parts are brought to lower states.
+/// The base number of the phases in which removed parts are brought to lower states.
+///
+/// The number of such a phase is `OUT` plus an offset: [`STOP`], [`UNINSTALL`] or [`DELETE`].
 pub(crate) const OUT: Phase = 30;
 
-/// The number that is added to `CHANGE` or `OUT` for the phase of a Stop step.
+/// The offset of the phase that contains the Stop steps. A changed part is stopped in the phase `CHANGE + STOP`,
+/// and a removed part in the phase `OUT + STOP`.
 ///
-/// The next two constants are the numbers for Uninstall and Delete steps.
+/// The next two constants are the offsets for Uninstall and Delete steps.
 pub(crate) const STOP: Phase = 1;
 pub(crate) const UNINSTALL: Phase = 2;
 pub(crate) const DELETE: Phase = 3;

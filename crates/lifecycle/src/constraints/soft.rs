@@ -3,14 +3,15 @@
 //! The waits of a plan must form an acyclic graph. *Soft constraints* are additional edges that may be dropped.
 //! Dropping as few edges as possible is the feedback arc set problem, which is NP-hard. So the algorithm drops few
 //! edges in one pass, perhaps not the fewest. Several soft constraints may form a *whole*: a set of constraints of
-//! which the planner must keep at least one. For example, all parts of an assembly should wait for the same step.
+//! which the planner must keep at least one. For example, each part of an assembly should wait for the same step,
+//! but the wait of one part is sufficient.
 //!
 //! 1. The function [`order`] finds an order of the steps in which each whole can keep a constraint. The function
 //!    uses Kahn's algorithm, but begins with the last step of the order.
-//! 2. [`Sort`] takes one step after the other by Kahn's algorithm, with soft constraints treated as waits. If
-//!    each remaining step waits for another remaining step, [`Sort`] considers the steps that wait only
-//!    because of soft constraints. It takes the one that comes first in the result of [`order`], and drops
-//!    the soft constraints by which this step waits for remaining steps.
+//! 2. [`Sort`] takes one step after the other by Kahn's algorithm, with soft constraints treated as waits. If each
+//!    remaining step waits for another remaining step, [`Sort`] considers the steps that wait only because of soft
+//!    constraints. It takes the one that comes first in the result of [`order`], and drops the soft constraints by
+//!    which this step waits for remaining steps.
 
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 

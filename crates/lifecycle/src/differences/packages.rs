@@ -5,9 +5,8 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use windlass_model::{Action, DescriptorName, ElementName};
 
-/// The difference between the installed and the desired package of a descriptor.
-///
-/// One or more resources use the installed package.
+/// The difference between two packages of one descriptor: the installed package, which at least one resource uses,
+/// and the desired package.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PackageDiff {
     /// The descriptor of the package.

@@ -55,7 +55,7 @@ pub enum LifecycleError {
     NeedsRemoved {
         /// The part that the plan keeps. It depends on the part that the plan would remove.
         part: ElementName,
-        /// The part that the plan would remove, although the kept part depends on it.
+        /// The part that the plan would remove, although `part` depends on it.
         needs: ElementName,
     },
 }
@@ -78,10 +78,10 @@ impl From<ScopeError> for LifecycleError {
 pub struct OrderError(pub windlass_plan::Cycle<Work, Reason>);
 
 impl OrderError {
-    /// Returns each relationship that the plan re-creates twice, if a step of the relationship is in the cycle of
-    /// waits.
+    /// Returns each relationship that meets both conditions:
     ///
-    /// The plan re-creates a relationship twice if its source and its target are in different batches.
+    /// - The plan re-creates the relationship twice, because its source and its target are in different batches.
+    /// - The cycle of waits contains the step that removes the relationship before its second re-creation.
     pub(crate) fn created_twice(&self) -> impl Iterator<Item = (ElementName, RelationshipName)> {
         let again = self.0.edges.iter().filter_map(|edge| match &edge.step {
             Task::Work(Work::Relate(relate)) => Some(relate),

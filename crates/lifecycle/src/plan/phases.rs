@@ -26,8 +26,9 @@ pub(crate) fn build(graph: Graph) -> Result<Plan, Cycle<Work, Reason>> {
 
 /// Adds a barrier after each phase except the last, and makes steps wait for these barriers.
 ///
-/// `demanded` contains, for each step, the earliest phase that needs the step, as returned by the function
-/// [`demanded`]. A step with the role [`PhaseRole::Waiting`] waits for the last barrier before this phase.
+/// The slice `demanded` is the result of the function [`demanded`]. It contains one phase for each step: the
+/// earliest phase that needs the step. If a step has the role [`PhaseRole::Waiting`], the step waits for the last
+/// barrier before its phase in `demanded`.
 fn add_phases(builder: &mut Builder, roles: &[PhaseRole], demanded: &[Phase]) {
     let mut phases: BTreeSet<Phase> = roles.iter().filter_map(|role| role.phase()).collect();
     phases.pop_last();

@@ -51,8 +51,8 @@ pub fn down(current: &Current, topology: &Topology) -> Result<Plan, LifecycleErr
 /// - [`LifecycleError::Unknown`]: the options name an element that neither version contains.
 /// - [`LifecycleError::NeedsExcepted`]: a part that the plan may change needs a part of [`Options::except`]. The
 ///   needed part is not ready: its state is too low, or its output is not known yet.
-/// - [`LifecycleError::NeedsRemoved`]: a limited plan keeps a part, and removes all parts on which the kept part
-///   depends by one `depends-on`.
+/// - [`LifecycleError::NeedsRemoved`]: a limited plan keeps a part that has a `depends-on`, and removes all parts
+///   that this `depends-on` names.
 pub fn plan(situation: &Situation<'_>, options: &Options) -> Result<Planned, LifecycleError> {
     check_names(situation, options)?;
     let mut suspended = Suspended::new();

@@ -1,10 +1,10 @@
-//! Copies of resources that do not have the values of the newest version of the assembly yet.
+//! Copies of resources from an older version of the assembly. Such a resource does not have the values of the
+//! newest version yet, and belongs to the version from which it got its values.
 //!
-//! Such a resource belongs to the older version from which it got its values. A value of the resource may contain a
-//! `${…}` that reads a property of an assembly or a reference. The copy contains the value from the older version in
-//! place of this `${…}`. For example, a value of the resource is `${region}`, and `region` is a property of its
-//! assembly. In the older version, `region` is `eu`. In the newest version, `region` is `us`. The copy contains `eu` in
-//! place of `${region}`.
+//! A value of the resource may contain a `${…}` that reads a property of an assembly or a reference. The copy
+//! contains the value from the older version in place of this `${…}`. For example, a value of the resource is
+//! `${region}`, and `region` is a property of its assembly. In the older version, `region` is `eu`. In the newest
+//! version, `region` is `us`. The copy contains `eu` in place of `${region}`.
 //!
 //! A `${…}` that reads a property of another resource stays as it is.
 
@@ -93,12 +93,14 @@ impl<'a> Writer<'a> {
         Template::Text(written)
     }
 
-    /// Returns the former name of an element, as a literal. `part` is the `${instance.name}` of this element.
+    /// Returns the former name of an element as a literal, if `part` is the `${instance.name}` of an element that
+    /// was renamed later.
     ///
     /// For example, the assembly `shop` was renamed to `store`. In a version from before the renaming,
     /// `${instance.name}` of the element `store__web` still has the value `shop__web`.
     ///
-    /// Returns `None` if `part` is anything else, or if `version` gives the element its current name.
+    /// Returns `None` if `part` is no `${instance.name}`, or if the topology [`version`](Self::version) already
+    /// uses the current name of the element.
     fn former_name(&self, part: &Part) -> Option<Part> {
         let Part::Instance { element, field: InstanceField::Name } = part else { return None };
         let name = self.version.instance_name(element);

@@ -119,9 +119,9 @@ impl ElementNow {
         self.state == State::Failed && (self.present || self.attempted.is_some())
     }
 
-    /// Tells whether the Stop of a complete element failed. The element is Failed, and may still run.
+    /// Tells whether the element is Failed because its Stop failed. The element may still run.
     ///
-    /// Such an element was Active, so its instance may contain data that only exists there.
+    /// Such an element was Active before, so its instance may contain data that only exists there.
     pub fn could_not_be_stopped(&self) -> bool {
         self.state == State::Failed && self.attempted == Some(Transition::Stop)
     }

@@ -24,22 +24,24 @@ use super::as_of;
 /// relationship also gets the sources and targets that it has in later versions, so that the plan can remove every
 /// created pair.
 ///
-/// The plan removes a created pair by the operations of its relationship. So the result must contain the
-/// relationship, and the relationship must meet two conditions: it calls operations, and its sources and targets
-/// include both nodes of the pair. If the relationship is missing or does not meet both conditions, the function
-/// searches `versions` for the newest version of the relationship that meets them:
+/// The plan removes a created pair by the operations of its relationship. So the result must contain this
+/// relationship with operations, and its sources and targets must include both nodes of the pair. If this is not
+/// the case, the function searches `versions`, the newest first, for a version in which the relationship meets
+/// these conditions:
 ///
-/// - If the result lacks the relationship, the function adds the found version of the relationship.
-/// - If the result contains the relationship, the relationship gets the sources and targets of the found version, too.
-///   A relationship that calls no operations also gets the operations of the found version.
+/// - If the result does not contain the relationship, the function adds the relationship from the version that it
+///   has found.
+/// - If the result contains the relationship, the function adds the sources and targets from the version that it
+///   has found. If the relationship in the result has no operations, it gets the operations from this version, too.
 ///
-/// Resources and relationships may read properties of assemblies and references, for example by `${size}`. The copy of
-/// a resource of an older version contains the old value in place of `${size}`, because the resource may still have
-/// this value. A relationship keeps `${size}`, and so reads the newest value. The reason is that the plan can re-create
-/// a relationship with the newest value, although its source and target stay in an older version.
+/// Resources and relationships may read properties of assemblies and references, for example by `${size}`. The copy
+/// of a resource of an older version contains the old value in place of `${size}`, because the resource may still
+/// have this value. A relationship keeps `${size}`, and so reads the newest value. The reason is that the plan can
+/// re-create a relationship with the newest value, although its source and target stay in an older version.
 ///
-/// After a process has completed, all elements belong to the version of this process, even elements without steps. So
-/// `versions` need not contain older versions than this one. If `versions` is empty, the result is `None`.
+/// When a process completes, all elements belong to the version of this process, even elements without steps. So
+/// `versions` may begin with the version of the last completed process. If `versions` is empty, the result is
+/// `None`.
 pub fn merged<'a>(
     versions: &[&Topology],
     version_of: impl Fn(&ElementName) -> Option<usize>,
@@ -167,10 +169,10 @@ fn relationships<'a>(
     merged
 }
 
-/// Adds the sources and targets of `newer` to `older`, which is an older version of the same relationship.
+/// Combines two versions of one relationship in `older`. The result has the sources and targets of both versions.
 ///
-/// If `older` has operations, it keeps them and all other data, because existing pairs may have been created by these
-/// operations. Otherwise, no pairs exist, and `older` gets the data of `newer`.
+/// If `older` has operations, its operations and all its other data stay, because these operations may have created
+/// existing pairs. Otherwise, no pairs exist, and `older` gets the operations and all other data of `newer`.
 fn join(older: &mut Relationship, newer: &Relationship) {
     let mut base = if calls(older) { older.clone() } else { newer.clone() };
     for (ends, more) in [

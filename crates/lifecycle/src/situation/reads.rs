@@ -73,7 +73,7 @@ impl<'a> Reads<'a> {
     /// read:
     ///
     /// - its own properties,
-    /// - the properties of sources and targets that the relationship reads,
+    /// - those properties of its sources and targets that its own properties read,
     /// - the properties of the resources on which its operations are called.
     ///
     /// `installs` tells whether the plan installs an element. Such an element already waits for the outputs that
@@ -116,8 +116,9 @@ impl<'a> Reads<'a> {
     /// The operations of a relationship receive the value of this property. `element` is a source or target of the
     /// relationship, or a resource on which an operation is called.
     ///
-    /// Each found [`Read`] names `reader` as the property that reads the output. `origin` is the place of `reader` in
-    /// the descriptor.
+    /// The value may reach the operations by another property, `reader`. For example, the property `url` of the
+    /// relationship is `${source.address}`. Then `name` is `address`, and `reader` is `url`. Each found [`Read`]
+    /// contains `reader`, and the place of `reader` in the descriptor (`origin`).
     ///
     /// The function finds nothing in two cases:
     ///

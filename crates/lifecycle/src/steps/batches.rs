@@ -3,12 +3,12 @@
 //! A barrier follows each batch. The steps of the next batch wait for the barrier, and not for each step of the
 //! previous batch. This keeps the number of waits small.
 //!
-//! The waits are soft constraints: the planner drops the waits that contradict other waits. So two nodes of
-//! different batches can still go down together if another wait requires this.
+//! The waits are soft constraints: the planner drops the waits that contradict other waits. For example, a node of
+//! batch 1 may have to wait until a node of batch 2 is down. Then both nodes are down at the same time.
 //!
 //! The barrier after a batch also waits for the pairs that are created in this batch. A pair is one source and one
-//! target of a relationship. For example, the source of a new pair changes in batch 1, and its target in batch 2. The
-//! plan creates the pair in batch 2. So the barrier after batch 1 does not wait for the pair.
+//! target of a relationship. For example, the source of a new pair changes in batch 1, and its target in batch 2.
+//! The plan creates the pair in batch 2. So the barrier after batch 1 does not wait for the pair.
 
 use std::fmt::Write as _;
 
@@ -113,8 +113,8 @@ fn ready(group: &ElementName) -> Reason {
     Reason::Phase { label: format!("no other node of {} is down", group.local()) }
 }
 
-/// Returns the reason why the first batch of a group waits for a pause: an earlier pause of the group was
-/// interrupted.
+/// Returns the reason why a plan pauses before the first batch of a group. An earlier change of the group was
+/// interrupted during a pause, so this plan repeats the pause.
 fn interrupted(group: &ElementName) -> Reason {
     Reason::Phase { label: format!("the interrupted pause of {} is over", group.local()) }
 }

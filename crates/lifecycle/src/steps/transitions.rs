@@ -150,8 +150,8 @@ fn repackage(graph: &mut Graph, part: &Part<'_>) {
 
 /// A step that brings a part to a lower state.
 struct Stair {
-    /// The offset of the step in the phases [`phase::CHANGE`] and [`phase::OUT`]. The phase number of the step is
-    /// the number of the phase plus this offset. For example, the offset of a Stop is [`phase::STOP`].
+    /// The number that is added to [`phase::CHANGE`] or [`phase::OUT`] to get the phase of the step. For example,
+    /// the number for a Stop is [`phase::STOP`].
     offset: Phase,
     from: State,
     to: State,

@@ -169,9 +169,9 @@ impl Ground {
 
     /// Removes each pair of the assembly `root` whose source or target does not exist.
     ///
-    /// An assembly exists if at least one of its resources exists. The function keeps each pair for which `recorded`
-    /// returns `true`, because the next process removes such a pair. For example, an interrupted process created the
-    /// pair, but did not install its source.
+    /// If the source or target of a pair contains several resources, it exists if at least one of them exists. The
+    /// function keeps each pair for which `recorded` returns `true`, because the next process removes such a pair.
+    /// For example, an interrupted process created the pair, but did not install its source.
     pub fn forget(&mut self, root: &str, recorded: impl Fn(&PairKey) -> bool) {
         let (versions, things) = (&self.versions, &self.things);
         let gone = |end: &ElementName| {
@@ -314,8 +314,8 @@ impl Ground {
         Ok(())
     }
 
-    /// Tells whether the source or the target of a pair contains a resource that doesn't exist. Such a pair may be
-    /// created again.
+    /// Tells whether at least one resource of a pair's source or target does not exist. An existing pair with a
+    /// missing resource may be created a second time.
     pub fn hangs(&self, key: &PairKey) -> bool {
         let ends = self.ends(key, Direction::Create);
         ends.iter().any(|end| end.leaves.iter().any(|leaf| self.rank(leaf) == Some(0)))
@@ -351,20 +351,21 @@ impl Ground {
 
     /// Checks that two steps may run at the same time.
     ///
-    /// The first step brings the resource `name` from the state `from` to the state `to`. The second step creates or
-    /// removes the pair `key`. The check concerns only resources that belong to a node of the pair.
+    /// The first step brings the resource `name` from the state `from` to the state `to`. The second step creates
+    /// or removes the pair `key`. The check concerns only resources that belong to a node of the pair.
     ///
     /// # Errors
     ///
     /// Returns an error in two cases:
     ///
     /// - The first step takes the resource below the state that the pair requires.
-    /// - The second step creates the pair. The first step brings the resource to a state that the resource may reach
-    ///   only after this creation, because the relationship has the modifier `pre`.
+    /// - The second step creates the pair. The first step brings the resource to a state that the resource may
+    ///   reach only after this creation, because the relationship has the modifier `pre`.
     ///
-    /// In the second case, some parts of an assembly cause no error. For example, the assembly `shop` may become Active
-    /// only after the creation. The part `shop__db` may become Active earlier if another part of `shop` is still
-    /// Inactive.
+    /// In the second case, there is an exception for a resource that is a part of a larger node, such as the
+    /// assembly `shop`. The rule applies to `shop` as a whole: for example, `shop` must not become Active before
+    /// the creation. If another part of `shop` is still Inactive, the part `shop__db` may become Active, because
+    /// `shop` as a whole is not Active yet.
     ///
     /// If the resource is Failed or Broken before the first step, the function returns no error.
     pub fn check_beside(
@@ -413,18 +414,17 @@ impl Ground {
         Ok(())
     }
 
-    /// Tells whether a part of an assembly may reach a rank (a state as a number) before a pair of the assembly is
-    /// created.
+    /// Tells whether the part `part` of an assembly is allowed to reach the rank `rank` before a pair of the
+    /// assembly is created. A rank is a state as a number. `whole` contains all parts of the assembly.
     ///
-    /// The relationship has the modifier `pre`: the assembly as a whole may reach the rank only after the creation of
-    /// the pair. The assembly reaches the rank when the last of its parts reaches the rank. `whole` contains these
-    /// parts.
+    /// The relationship of the pair has the modifier `pre`: the assembly as a whole may reach the rank only after
+    /// the creation of the pair. The assembly reaches the rank when the last of its parts reaches the rank.
     ///
-    /// So `part` may reach the rank before the creation in two cases:
+    /// So `part` is allowed to reach the rank before the creation in two cases:
     ///
     /// - Another part is still below the rank. Then the assembly is below the rank, too.
-    /// - Another part had the rank before the process began, so it may have no step to the rank. If a part has no such
-    ///   step, the planner need not delay the other parts.
+    /// - Another part already had the rank before the process began. If the plan contains no step that brings this
+    ///   other part to the rank, the planner need not delay `part`.
     fn may_arrive_early(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
         let before = |name: &ElementName| self.before.get(name).and_then(|state| state.rank());
         whole

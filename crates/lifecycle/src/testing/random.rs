@@ -29,9 +29,9 @@ pub struct Component {
     pub kind: u8,
     /// Whether the properties of the component's resources may change while the resources are Active.
     pub volatile: bool,
-    /// Selects an earlier component whose output this component reads.
+    /// A random number that selects an earlier component whose output this component reads.
     ///
-    /// The number is a position among the earlier components, modulo the number of these components. The property
+    /// The position of the earlier component is this number modulo the number of earlier components. The property
     /// named `in` of each resource of this component then reads the output. If `reads` is `None`, or if there is no
     /// earlier component, the property has the fixed value `value`.
     pub reads: Option<u8>,
@@ -45,9 +45,11 @@ pub struct Component {
 /// `source` and `target`.
 #[derive(Debug, Clone, Copy)]
 pub struct Tie {
-    /// A random number that selects the source: a position among the components before the target, modulo their number.
+    /// A random number that selects the source among the components before the target. The position of the source
+    /// is this number modulo the position of the target.
     pub source: u8,
-    /// A random number that selects the target: a position among all components except the first, modulo their number.
+    /// A random number that selects the target among all components except the first one. With `n` components, the
+    /// position of the target is 1 plus this number modulo `n - 1`.
     pub target: u8,
     /// The states that the relationship declares for its source and its target.
     ///
@@ -87,11 +89,11 @@ impl Tie {
 /// `None`.
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
-    /// The components of the assembly. `None` means that this version has no component at this position, but the other
-    /// version has one.
+    /// The components of the assembly. If an entry is `None`, only the other one of the two generated versions has
+    /// a component at this position.
     pub components: Vec<Option<Component>>,
-    /// The relationships of the assembly. `None` means that this version has no relationship at this position, but the
-    /// other version has one.
+    /// The relationships of the assembly. If an entry is `None`, only the other one of the two generated versions
+    /// has a relationship at this position.
     pub ties: Vec<Option<Tie>>,
 }
 

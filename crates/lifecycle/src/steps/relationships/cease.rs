@@ -194,9 +194,7 @@ fn after_target_rests(
     }
 }
 
-/// Keeps each source in its required state until its pairs with all targets are removed.
-///
-/// The steps `ceased` remove the pairs.
+/// Keeps each source in its required state until the steps in `ceased` have removed its pairs with all targets.
 fn hold_sources_leaving<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,

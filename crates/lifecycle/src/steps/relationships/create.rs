@@ -130,9 +130,10 @@ pub(super) fn create<'a>(
     new_pairs
 }
 
-/// Returns the new pairs that a step creates: the pairs that do not exist before the plan.
+/// Returns those pairs of the step `step` that do not exist before the plan.
 ///
-/// `pairs` contains all pairs that the step creates. Returns `None` if none of them is new.
+/// `pairs` contains all pairs that the step creates or re-creates. Returns `None` if the step only re-creates
+/// pairs.
 fn new_pairs_of<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -167,7 +168,7 @@ fn due(awaited: &BTreeMap<u32, Vec<(Draft, Why)>>, slot: Slot) -> impl Iterator<
     all.into_iter().flatten().chain(some).flatten()
 }
 
-/// Assigns to each new or re-created pair of a target the batch ([`Slot`]) of its creation.
+/// Determines for each new or re-created pair of a target in which batch ([`Slot`]) the plan creates the pair.
 ///
 /// `open` contains the sources of these pairs, as positions in `making.sources`.
 fn open_by_slot(
@@ -191,8 +192,8 @@ fn open_by_slot(
 
 /// Adds a step that removes pairs which this plan has created in an earlier batch.
 ///
-/// `again` contains the sources of these pairs, as positions in `making.sources`. `earlier` contains the step that has
-/// created the pair with each source.
+/// `again` contains the sources of these pairs, as positions in `making.sources`. For the position of a source,
+/// `earlier` contains the step that has created the pair of this source.
 fn cease_again<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -294,10 +295,10 @@ fn create_at<'a>(
     step
 }
 
-/// Records that `step` creates pairs of the nodes `ends` in the batch `slot`. The next batch waits for this step.
+/// Records that `step` creates pairs in the batch `slot`. The next batch waits for this step.
 ///
-/// The function ignores each node that changes in another batch, and each node whose group does not change in
-/// batches.
+/// `ends` contains the sources and targets of the pairs. The function ignores a source or target if it does not
+/// change in the batch `slot`, or if its group does not change in batches.
 fn note_created<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     (step, slot): (Draft, Slot),

@@ -63,9 +63,10 @@ fn other_values<'a>(planner: &RelationshipPlanner<'_, 'a>, relation: Relation<'a
     found
 }
 
-/// The changes of a relationship that the plan skips, because the options limit the plan to some parts.
+/// The pairs of a relationship that the plan leaves as they are, because the options limit the plan to some parts.
+/// A plan for all parts would remove or create these pairs.
 ///
-/// Each entry is a pair: one source and one target of the relationship.
+/// Each pair is one source and one target of the relationship.
 #[derive(Default)]
 pub(super) struct Skipped<'a> {
     /// The existing pairs that a plan for all parts would remove.

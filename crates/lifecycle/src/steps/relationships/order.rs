@@ -17,15 +17,16 @@ use crate::rank;
 
 /// Adds the waits of relationships without operations.
 ///
-/// For N sources and M targets, N + M waits are sufficient. For example, a barrier waits for the N sources, and the M
-/// targets wait for the barrier.
+/// For N sources and M targets, N + M waits are sufficient. For example, a barrier waits for the N sources, and the
+/// M targets wait for the barrier.
 ///
-/// A part without steps cannot wait, so other steps take over its waits; see [`Constraints::passed`]. The function must
-/// add a wait before another step can take over the wait. So the function handles the relationships in the order of
-/// [`in_order`]. For steps to lower states, the function uses the reverse order.
+/// A part may have no step that could wait. Then the steps that wait for this part also wait in place of the part;
+/// see [`Constraints::passed`]. The function `passed` knows only the waits that exist already. So this function
+/// handles the relationships in the order of [`in_order`]. For steps to lower states, the function uses the reverse
+/// order.
 ///
-/// The steps that create relationships with operations also take over waits. [`Constraints::arrivals`] lists these
-/// steps. The range `arrivals[i]` selects the entries of this list that belong to `relations[i]`.
+/// The steps that create relationships with operations also wait in place of such parts. [`Constraints::arrivals`]
+/// lists these steps. The range `arrivals[i]` selects the entries of this list that belong to `relations[i]`.
 pub(super) fn order(
     constraints: &mut Constraints<'_>,
     relations: &[Relation<'_>],
@@ -193,8 +194,8 @@ struct Stage<'r> {
     ends: &'r [Endpoint],
     /// The rank of the state that the relationship declares for the elements of `ends`.
     rank: u8,
-    /// The rank that the elements of `ends` must have at least, before the elements at the other end of the
-    /// relationship reach the states that the relationship declares for them.
+    /// The minimum rank of the elements in `ends`. The elements must have this rank before the elements at the
+    /// other end of the relationship reach their own states.
     least: u8,
 }
 

@@ -21,7 +21,8 @@ pub(super) struct Relation<'a> {
     pub(super) changed: bool,
 }
 
-/// A source or target of a relationship, and the state changes that the plan makes in this node ([`NodePath`]).
+/// A source or target of a relationship, together with the state changes that the plan makes in it; see
+/// [`NodePath`].
 pub(super) struct Node<'a> {
     pub(super) element: &'a Element,
     pub(super) path: NodePath,
@@ -132,7 +133,8 @@ impl<'a> RelationshipPlanner<'_, 'a> {
     }
 }
 
-/// Tells whether the pair with the source `name` is outdated. `outdated` contains the outdated pairs of its target.
+/// Tells whether a pair is outdated. `name` is the source of the pair, and `outdated` contains the outdated pairs
+/// of its target.
 pub(super) fn is_outdated(outdated: Option<&OutdatedSources>, name: &ElementName) -> bool {
     outdated.is_some_and(|outdated| outdated.contains_key(name))
 }

@@ -23,10 +23,11 @@ use crate::changes::Disposition;
 use crate::constraints::Priority;
 use crate::rank;
 
-/// Identifies the sources or targets of a relationship that may replace each other.
+/// A key for the sources and targets of a relationship. A new source or target replaces a removed one if both have
+/// the same key.
 ///
-/// The flag is `true` for targets and `false` for sources. The name is the group that contains the elements; `None` if
-/// they are in no group.
+/// The flag is `true` for targets and `false` for sources. The name is the group that contains the source or
+/// target; `None` if it is in no group.
 type Kin<'a> = (bool, Option<&'a ElementName>);
 
 /// Delays the removal of old sources and targets until the pairs of the new sources and targets are created.

@@ -1,25 +1,23 @@
 //! The batches in which the pairs of a relationship are removed and created again.
 //!
-//! A *pair* is one source and one target of a relationship. If a node changes in a batch, its pairs are
-//! re-created in the *turn* of this batch. The turn is the number of the batch. At that time, the other node of
-//! the pair may have its old values or its new values.
+//! A *pair* is one source and one target of a relationship. If a node changes in a batch, its pairs are re-created
+//! in the same batch. The number of this batch is called the *turn* of the re-creation. During the re-creation, the
+//! other node of the pair may have its old values or its new values.
 //!
 //! If both nodes of a pair are in batches, the pair is re-created twice, unless its relationship is *suspended*.
-//! The pairs of a suspended relationship are removed before the first batch, and are created after the last
-//! batch.
+//! The pairs of a suspended relationship are removed before the first batch, and are created after the last batch.
 
 use windlass_plan::Draft;
 
 use super::relation::Node;
 
-/// The turn (the number of the batch) in which the plan removes, creates or re-creates a pair; `None` if the pair has
-/// no turn.
+/// The turn (the number of the batch) in which the plan removes, creates or re-creates a pair.
 ///
-/// The turn is 0 if the plan creates or re-creates the pair outside of batches. In a plan without batches, all pairs
-/// have turn 0.
+/// Turn 0 stands for all steps outside of batches. In a plan without batches, all pairs have turn 0.
 ///
-/// A pair without a turn is removed before its source or target leaves its state, and created after both nodes have
-/// reached their states. A pair has no turn in these cases:
+/// `None` means that the pair has no turn. Such a pair is removed before its source or target leaves the state that
+/// the relationship requires. It is created after the source and the target have reached their required states. A
+/// pair has no turn in these cases:
 ///
 /// - One of its nodes is *tied* to several batches. For example, the node is an assembly with parts in two batches.
 /// - Both nodes go down, but not in the same turn, and the relationship is suspended.
@@ -45,8 +43,9 @@ pub(super) struct InSlot<'s> {
     pub(super) existed: bool,
 }
 
-/// The steps that remove or create pairs, and the sources of these pairs. Each step and each source has a [`Slot`]:
-/// the batch in which the pair is removed or created.
+/// The steps that remove or create pairs, and the sources of these pairs. The entry of a step contains the [`Slot`]
+/// (the batch) in which the step runs. The entry of a source contains the slot in which a pair of the source is
+/// removed or created.
 ///
 /// The caller uses [`each_slot`](Self::each_slot) to make the sources in a slot wait for all steps in this slot.
 #[derive(Default)]
@@ -81,11 +80,10 @@ pub(super) fn in_slot<T>(items: &[(Slot, T)], slot: Slot) -> &[(Slot, T)] {
     &items[start..start + count]
 }
 
-/// Tells whether a node changes in the turn `slot`. A node that changes outside of batches has turn 0.
+/// Tells whether a node changes in the batch `slot`. The value `Some(0)` stands for a change outside of batches.
 ///
-/// `slot` is the slot of a pair. If `slot` is `None`, the result is always `true`, and the turn of the node does
-/// not matter. The reason is that the pair is removed before its nodes change, and is created after the nodes
-/// have changed.
+/// `slot` is the slot of a pair. If it is `None`, the result is `true` for every node. The reason is that the pair
+/// is then removed before its nodes change, and created after the nodes have changed.
 pub(super) fn moves_in(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| turn == node.path.rolls.turn)
 }
@@ -97,12 +95,13 @@ pub(super) fn is_done(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| node.path.rolls.turn <= turn)
 }
 
-/// Returns the [`Slot`] in which the plan removes an existing pair. If the pair is still wanted, the plan re-creates
-/// the pair in the same slot.
+/// Returns one or two slots for an existing pair. A [`Slot`] is a batch in which the plan removes the pair. If the
+/// pair is still wanted, the plan re-creates the pair in the same slot.
 ///
-/// If the source and the target go down in different turns, the plan re-creates the pair a second time. The second
-/// value is the slot of this second re-creation; `None` if there is none. The pairs of a `suspended` relationship
-/// are never re-created a second time, because they are created only after the last batch.
+/// Usually, there is only one slot, and the second value is `None`. But if the source and the target go down in
+/// different turns, the plan re-creates the pair in both turns. Then the first value is the earlier turn, and the
+/// second value is the later turn. The pairs of a `suspended` relationship never have a second slot, because they
+/// are created only after the last batch.
 pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (Slot, Option<Slot>) {
     if source.path.rolls.tied || target.path.rolls.tied {
         return (None, None);
@@ -171,9 +170,9 @@ impl BySlot {
 
     /// Groups the pairs of a target by the batch of their re-creation ([`Slot`]).
     ///
-    /// `pairs` contains the source of each pair, as a position in `sources`. `suspended` tells whether the relationship
-    /// is suspended: it has no pairs from the first batch to the last batch. `was_there` tells for the position of a
-    /// source whether its pair comes from an earlier plan.
+    /// `pairs` contains the source of each pair, as a position in `sources`. `suspended` tells whether the
+    /// relationship is suspended: it has no pairs from the first batch to the last batch. `was_there` tells whether
+    /// a pair existed before this plan. The argument of `was_there` is the position of the pair's source.
     pub(super) fn of(
         pairs: Vec<usize>,
         sources: &[Node<'_>],

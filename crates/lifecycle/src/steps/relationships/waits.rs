@@ -14,14 +14,13 @@ use super::slots::{InSlot, Slot, is_done, moves_in};
 use crate::constraints::{Arrival, Constraints, Priority};
 use crate::rank;
 
-/// Delays the step `step`, which removes pairs, while a node still needs these pairs.
+/// Delays the step `step` until some nodes no longer need the pairs that `step` removes.
 ///
-/// The plan re-creates these pairs twice, because the two nodes of each pair change in different batches. The
-/// earlier of the two batches has already re-created the pairs. `step` removes them again in the later batch,
-/// `slot`.
+/// The two nodes of each pair change in different batches, so the plan re-creates the pair in both batches. In the
+/// later batch, `slot`, the step `step` removes the pairs that the earlier batch has created.
 ///
-/// The node that changes in the earlier batch may have the modifier `pre`: the pair must exist when the node
-/// reaches its required state. In this case, `step` waits until the node has reached the state.
+/// The relationship may have the modifier `pre` for the node that changes in the earlier batch. This node needs the
+/// pair until the node has reached its required state. So `step` waits until the node has reached this state.
 ///
 /// The function ignores each node that changes in the batch `slot`. `again` contains the sources of the pairs, as
 /// positions in `making.sources`.
@@ -87,9 +86,9 @@ pub(super) fn after_sources<'a>(
 
 /// Makes the step `step`, which creates pairs of the node `end`, wait for outputs that `end` reads.
 ///
-/// At the time of `step`, `end` may still have its old values. But if `step` calls an operation of `end`, the operation
-/// gets the new values of `end`. The new values may contain outputs of other parts, so these parts must publish the
-/// outputs before `step`.
+/// At the time of `step`, `end` may still have its old values. Nevertheless, if `step` calls an operation of `end`,
+/// this operation already gets the new values of `end`. The new values may contain outputs of other parts (the
+/// *producers*). So the producers must publish these outputs before `step`.
 pub(super) fn after_producers(
     constraints: &mut Constraints<'_>,
     new: &Relationship,
@@ -206,9 +205,10 @@ fn after_each(
     }
 }
 
-/// Delays the sources `waiting` until the relationship exists at every target.
+/// Delays some sources of a relationship: they reach their required state only after the relationship exists at
+/// every target.
 ///
-/// The steps `created` create the relationship. The sources may reach their required state only after all these steps.
+/// `waiting` yields these sources. `created` contains the steps that create the relationship.
 pub(super) fn hold_sources<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     new: &'a Relationship,
