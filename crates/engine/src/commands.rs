@@ -13,6 +13,7 @@ use windlass_driver::{OpenCommand, texts};
 use windlass_model::document::{DocumentDraft, DocumentKey, DocumentKind, DocumentScope, Expected};
 use windlass_model::instance::LogEntry;
 use windlass_model::record::{CallRecord, CallState, CommandRecord, CommandState};
+use windlass_model::rename::Renaming;
 use windlass_model::{Action, AssemblyName, CommandId, ElementName, ProcessId, Timestamp};
 use windlass_store::{Batch, Change, Snapshot, Store};
 
@@ -54,6 +55,18 @@ pub(crate) async fn open(store: &dyn Store, snapshot: &Snapshot) -> Result<Comma
         }
     }
     Ok(commands)
+}
+
+/// Returns the documents of an assembly's commands, with the new name of the assembly. The caller stores them after the
+/// assembly has its new name.
+pub(crate) async fn renamed(
+    store: &dyn Store,
+    renaming: &Renaming,
+) -> Result<Vec<DocumentDraft>, EngineError> {
+    let documents = store.documents(&scope(&renaming.from), &kind(), None, PAGE).await?;
+    let records = documents.into_iter().filter_map(|document| serde_json::from_value(document.body).ok());
+    let renamed = records.filter_map(|record: CommandRecord| renaming.record(&record).ok());
+    Ok(renamed.map(|record| draft(&renaming.to, &record)).collect())
 }
 
 /// Drops the oldest ended commands of an assembly, so that at most [`KEPT_COMMANDS`] remain, including a
@@ -192,15 +205,7 @@ pub(crate) fn forget_arguments(world: &mut World, process: ProcessId, batch: &mu
 /// the command has ended, it is removed from that list, and its arguments are dropped.
 fn put(world: &mut World, record: CommandRecord, batch: &mut Batch) {
     let (id, is_final) = (record.id.clone(), record.state.is_final());
-    let draft = DocumentDraft {
-        key: key(&world.assembly.name, &id),
-        expected: Expected::Any,
-        version: VERSION,
-        body: serde_json::to_value(&record).expect("a record is plain data"),
-        secrets: None,
-        packages: BTreeSet::new(),
-    };
-    batch.push(Change::PutDocument(Box::new(draft)));
+    batch.push(Change::PutDocument(Box::new(draft(&world.assembly.name, &record))));
     if is_final {
         command_arguments::forget(world, record.process, batch);
     }
@@ -215,6 +220,17 @@ fn put(world: &mut World, record: CommandRecord, batch: &mut Batch) {
         world.commands.remove(&id);
     } else {
         world.commands.insert(id, record);
+    }
+}
+
+fn draft(assembly: &AssemblyName, record: &CommandRecord) -> DocumentDraft {
+    DocumentDraft {
+        key: key(assembly, &record.id),
+        expected: Expected::Any,
+        version: VERSION,
+        body: serde_json::to_value(record).expect("a record is plain data"),
+        secrets: None,
+        packages: BTreeSet::new(),
     }
 }
 

@@ -398,6 +398,19 @@ fn a_result_may_arrive_after_the_process_has_ended() {
     env.is_quiet();
 }
 
+/// The application is renamed while a command waits for its result.
+#[test]
+fn a_result_finds_a_renamed_application() {
+    let env = cloud();
+    let begun = backup(&env, "hunter22");
+    env.ok(&["rename", "vm", "box"]);
+    end_backup(&env, &begun, r#"[{"file": "s3://b/hunter22.tar"}]"#);
+    env.ok(&["app", "check"]);
+    let view = env.json(&["app", "command", "--wait", &begun.1]);
+    assert_eq!(view["state"], "completed", "{view}");
+    assert_eq!(view["results"][1]["file"], "s3://b/***.tar", "{view}");
+}
+
 /// `app command` waits for the result, and `app command --wait` does so later. A stop ends only the waiting.
 #[test]
 fn a_command_is_awaited() {

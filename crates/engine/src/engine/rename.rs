@@ -12,6 +12,7 @@ use windlass_store::{Batch, Holder, Lease, Rename, StoreError};
 use super::moved::moved;
 use super::references::{leave, refuse_if_entangled};
 use super::upkeep::{Upkeep, give_back, unknown};
+use crate::commands;
 use crate::error::{EngineError, MovedTo, NameUse};
 use crate::stop::Stop;
 
@@ -93,8 +94,10 @@ impl Upkeep<'_> {
         let rename = Rename { renaming: renaming.clone(), others: others.clone(), plans };
         // The history of the old name moves to the new name, so the old name keeps no process.
         let moved = moved(from, MovedTo::Assembly(to.clone()), None);
+        let commands = commands::renamed(&**self.store, renaming).await?;
         let documents = documents.into_iter().chain([moved]);
         let batch = documents.fold(Batch::new(), Batch::put_document).rename(rename).event(event);
+        let batch = commands.into_iter().fold(batch, Batch::put_document);
         let leases = beside.iter().filter(|held| held.scope != *to).chain([lease]);
         self.store.commit(&new, batch.beside(leases)).await?;
         Ok(others)
