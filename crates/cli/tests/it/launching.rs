@@ -398,6 +398,34 @@ fn a_result_may_arrive_after_the_process_has_ended() {
     env.is_quiet();
 }
 
+/// The discovery script lists a machine that is destroyed while the script runs. The machine is not adopted.
+#[test]
+fn an_instance_that_is_destroyed_during_a_discovery_stays_destroyed() {
+    let env = cloud();
+    env.edit(
+        "scripts/vm/discover.py",
+        "trace(\"discovered\")",
+        "trace(\"listed\")\nwhile os.path.exists(path(\"hold\")): time.sleep(0.05)",
+    );
+    env.edit(
+        "scripts/vm/discover.py",
+        "state(read(id))",
+        "state({\"ip\": \"203.0.113.9\", \"size\": \"small\"})",
+    );
+    env.ok(&["app", "publish", "factory.yaml", "--name", "VM Factory", "--scripts", "scripts"]);
+    env.ok(&["app", "reconfigure", "factory", "--latest"]);
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    env.write("cloud/hold", "");
+    let discovery = env.spawn(&["app", "discover", "factory"]);
+    until("the machine is listed", || trace(&env).contains(&"listed".to_owned()));
+    env.ok(&["app", "destroy", "vm"]);
+    std::fs::remove_file(env.path("cloud/hold")).unwrap();
+    let run = discovery.end();
+    assert_eq!(run.code(), Some(0), "{run}");
+    assert!(!run.out().contains("adopted"), "{run}");
+    assert_eq!(env.json(&["status"])["assemblies"].as_array().unwrap().len(), 1);
+}
+
 /// The application is renamed while a command waits for its result.
 #[test]
 fn a_result_finds_a_renamed_application() {

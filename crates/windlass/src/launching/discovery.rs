@@ -134,11 +134,16 @@ impl Launcher<'_> {
         let environment = self.environment_of(factory).await?;
         let store = self.windlass.store_of(factory).await?;
         let engine = self.windlass.engine(store.clone());
-        let found = inventory(&engine, factory, stop).await?.map_err(|failure| LaunchError::Discovery {
-            factory: factory.clone(),
-            why: described(&failure),
+        let before = known(&*store, factory).await?;
+        let mut found = inventory(&engine, factory, stop).await?.map_err(|failure| {
+            LaunchError::Discovery { factory: factory.clone(), why: described(&failure) }
         })?;
         let mut known = known(&*store, factory).await?;
+        // The script may have listed instances that were destroyed while it ran.
+        let is_removed = |natural: &String| {
+            before.by_natural.contains_key(natural) && !known.by_natural.contains_key(natural)
+        };
+        found.retain(|found| !is_removed(&found.natural));
         let published = self.windlass.applications().find(&discovery.application.value, None).await?;
         let application = Launchable::new(&published, self.windlass.drivers())?;
         let hidden = Redactor::new(secrets(&self.windlass.open_snapshot(factory).await?));
