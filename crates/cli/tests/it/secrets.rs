@@ -51,6 +51,19 @@ until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done
     env
 }
 
+/// A call gets only the current value of a secret, so windlass does not mask a replaced value.
+#[test]
+fn a_replaced_value_is_no_longer_masked() {
+    let env = crate::keyless::with_a_secret();
+    let print = format!("echo 'the password is {SECRET}' >&2; answer");
+    env.edit(&format!("{SCRIPTS}/Install.sh"), "answer", &print);
+    env.ok(&["up", "small", "-p", &format!("password={SECRET}")]);
+    let log = || env.ok(&["log", "small"]).stdout;
+    assert!(log().contains("the password is ***") && !log().contains(SECRET), "{}", log());
+    env.ok(&["up", "small", "-p", "password=another value", "--yes"]);
+    assert!(log().contains(SECRET), "{}", log());
+}
+
 /// Returns the files below `.windlass` that contain the secret.
 fn leaks(env: &TestEnv) -> Vec<String> {
     let has = |file: &String| {
