@@ -83,7 +83,8 @@ windlass_source::codes! {
          there: it waits for the job and finds the outcome.\n\n\
          Otherwise, check the parts, then run `windlass retry NAME --assume done`, `not-done` or `failed`. \
          `--of PART` answers for one part, and `--of CALL` for one call. windlass records these answers, and then asks \
-         only for the answers that are still missing.";
+         only for the answers that are still missing. `windlass down NAME` and `windlass app destroy NAME` take the same \
+         options: they remove the parts, and do not resume the last intent.";
     NOTHING_TO_DECIDE = "WL0515", "answer without a question",
         "`--assume` reports the outcome of calls, and all outcomes are known. The answer has no effect, and \
          windlass has started no step.\n\n\

@@ -131,6 +131,8 @@ pub(crate) struct DownArgs {
     pub(crate) yes: bool,
 
     #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
+    #[command(flatten)]
     pub(crate) force: ForceArgs,
     #[command(flatten)]
     pub(crate) how: HowArgs,
@@ -152,17 +154,8 @@ pub(crate) struct RetryArgs {
     /// The assembly
     pub(crate) name: AssemblyName,
 
-    /// State the outcome of all undecided calls, which are the calls whose outcome windlass can't find out
-    #[arg(long, value_enum, value_name = "ANSWER")]
-    pub(crate) assume: Option<Assumption>,
-
-    /// Limit --assume to the calls of this component, or to the call with this id. All other calls stay undecided
-    #[arg(long, value_name = "PART|CALL", requires = "assume")]
-    pub(crate) of: Vec<String>,
-
-    /// Give the id of the instance that a launch script has created, if windlass lost the output of the script
-    #[arg(long, value_name = "ID", requires = "assume")]
-    pub(crate) natural: Option<String>,
+    #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
 
     /// Give the value of an output of the component; =@FILE reads the value from a file, =- from standard input
     #[arg(long, value_name = "KEY=VALUE", requires = "assume")]
@@ -174,6 +167,22 @@ pub(crate) struct RetryArgs {
 
     #[command(flatten)]
     pub(crate) how: HowArgs,
+}
+
+/// The statement of a user about calls whose outcome windlass can't find out.
+#[derive(Debug, Args)]
+pub(crate) struct AnswerArgs {
+    /// State the outcome of all undecided calls, which are the calls whose outcome windlass can't find out
+    #[arg(long, value_enum, value_name = "ANSWER")]
+    pub(crate) assume: Option<Assumption>,
+
+    /// Limit --assume to the calls of this component, or to the call with this id. All other calls stay undecided
+    #[arg(long, value_name = "PART|CALL", requires = "assume")]
+    pub(crate) of: Vec<String>,
+
+    /// Give the id of the instance that a launch script has created, if windlass lost the output of the script
+    #[arg(long, value_name = "ID", requires = "assume")]
+    pub(crate) natural: Option<String>,
 }
 
 /// The outcome of a call, as the user states it. windlass can't find out this outcome itself.

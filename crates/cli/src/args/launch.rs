@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use windlass::model::document::DocumentName;
 use windlass::model::{AssemblyName, CommandId};
 
+use super::change::AnswerArgs;
 use super::flags::{DryRunArgs, ForceArgs, HowArgs, PrintArgs, RunArgs};
 
 #[derive(Debug, Subcommand)]
@@ -70,6 +71,8 @@ pub(crate) struct DestroyArgs {
     /// The applications
     #[arg(required = true)]
     pub(crate) names: Vec<AssemblyName>,
+    #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
     #[command(flatten)]
     pub(crate) force: ForceArgs,
     #[command(flatten)]

@@ -16,7 +16,7 @@ use windlass::view::plan::PlanView;
 use super::process::Execution;
 use super::{collected, contradict, fail, grace, open, open_against, plan, print_json};
 use crate::args::change::{
-    CallArgs, CancelArgs, ChangeCommand, DownArgs, HealArgs, RetryArgs, RollbackArgs, ScaleArgs,
+    AnswerArgs, CallArgs, CancelArgs, ChangeCommand, DownArgs, HealArgs, RetryArgs, RollbackArgs, ScaleArgs,
     ScaleCommand, ScaleStepArgs, SetStateArgs,
 };
 use crate::args::{AskedFor, Format, HowArgs};
@@ -113,7 +113,7 @@ pub(crate) async fn run(command: ChangeCommand) -> ExitCode {
 }
 
 async fn down(args: DownArgs) -> ExitCode {
-    let DownArgs { name, current_packages, target, except, yes: _, force, how } = &args;
+    let DownArgs { name, current_packages, target, except, yes: _, answer, force, how } = &args;
     if contradict(target, except) {
         return exit::wrong_input();
     }
@@ -138,7 +138,7 @@ async fn down(args: DownArgs) -> ExitCode {
             target: parts_of(windlass, name, target).await?,
             except: parts_of(windlass, name, except).await?,
         };
-        Ok(request.limited_to(selection))
+        Ok(request.limited_to(selection).with_answer(answer_of(windlass, name, answer).await?))
     };
     change.run_in(&windlass, request).await
 }
@@ -187,22 +187,16 @@ struct RemovedView {
 }
 
 async fn retry(args: RetryArgs) -> ExitCode {
-    let RetryArgs { name, assume, of, natural, published, published_from, how } = &args;
+    let RetryArgs { name, answer, published, published_from, how } = &args;
     let given = match collected("--published ", published, published_from, &[]) {
         Ok(given) => given,
         Err(code) => return code,
     };
     let command = format!("retry {name}");
     let request = async |windlass: &Windlass| {
-        let Some(assume) = *assume else { return Ok(Intent::Retry.into()) };
-        let mut answer = Answer::of_all(assume.into());
-        answer.natural.clone_from(natural);
-        for subject in of {
-            match windlass.undecided_call(name, subject).await? {
-                Some(call) => answer.calls.push(call),
-                None => answer.of.push(windlass.part(name, subject).await?),
-            }
-        }
+        let Some(mut answer) = answer_of(windlass, name, answer).await? else {
+            return Ok(Intent::Retry.into());
+        };
         let (published, warnings) = windlass.published(name, given.values, &given.open).await?;
         diagnostics::print(warnings.iter());
         answer.published = published;
@@ -214,6 +208,24 @@ async fn retry(args: RetryArgs) -> ExitCode {
         Ok(Request::retry(answer))
     };
     Change::new(name, command, how, Consent::Any).run(request).await
+}
+
+/// Builds the user's answer about undecided calls from the options of a command; `None` without the option `--assume`.
+/// Fails if `--of` names neither a part nor an undecided call.
+pub(super) async fn answer_of(
+    windlass: &Windlass,
+    name: &AssemblyName,
+    args: &AnswerArgs,
+) -> Result<Option<Answer>, windlass::Error> {
+    let Some(assume) = args.assume else { return Ok(None) };
+    let mut answer = Answer { natural: args.natural.clone(), ..Answer::of_all(assume.into()) };
+    for subject in &args.of {
+        match windlass.undecided_call(name, subject).await? {
+            Some(call) => answer.calls.push(call),
+            None => answer.of.push(windlass.part(name, subject).await?),
+        }
+    }
+    Ok(Some(answer))
 }
 
 /// Warns that some outputs of the part `part` may stay unknown, because `--published` does not give their values.

@@ -6,13 +6,14 @@ use std::process::ExitCode;
 use serde::Serialize;
 use serde_json::Value;
 use windlass::Windlass;
-use windlass::engine::{CheckEnd, Checked, Consent, Stop};
+use windlass::engine::{CheckEnd, Checked, Consent, Request, Stop};
 use windlass::launching::{
     CalledCommandView, CommandView, DiscoveryView, LaunchInput, Launcher, ReconfigureInput,
 };
 use windlass::model::record::{CommandRecord, Intent};
 use windlass::model::{AssemblyName, CommandId};
 
+use super::change::answer_of;
 use super::forget::Forgetting;
 use super::process::{Execution, JsonEnd};
 use super::{collected, fail, grace, open_against, plan, print_json};
@@ -103,14 +104,21 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
                 break;
             }
         };
+        let request = match answer_of(&windlass, name, &args.answer).await {
+            Ok(answer) => Request::from(Intent::Down).with_answer(answer),
+            Err(error) => {
+                codes.push(fail(&error));
+                break;
+            }
+        };
         let code = if dry.dry_run {
-            match windlass.preview(name, Intent::Down).await {
+            match windlass.preview(name, request).await {
                 Ok(view) => plan::show(&view, run.print.format, dry.detailed_exitcode),
                 Err(error) => fail(&error),
             }
         } else {
-            let own = async |_| windlass.change(name, Intent::Down, &stop).await;
-            let theirs = async |_| windlass.ask(name, Intent::Down).await;
+            let own = async |_| windlass.change(name, request.clone(), &stop).await;
+            let theirs = async |_| windlass.ask(name, request.clone()).await;
             let execution = Execution { queue: *queue, consent: Consent::Any, format: run.print.format };
             execution.carry_out(&windlass, own, theirs, &stop).await
         };

@@ -805,6 +805,24 @@ fn a_lost_destroy_is_repeated() {
     assert_eq!((destroyed(), machines(&env)), (2, 0));
 }
 
+/// The outcome of a lost launch is unknown. The user can give up the launch, without another launch.
+#[test]
+fn a_lost_launch_is_given_up() {
+    let env = cloud();
+    let launch = env.spawn(&["app", "launch", "VM", "-p", "configuration.size=slow"]);
+    until("the script has begun", || trace(&env).contains(&"begin".to_owned()));
+    launch.kill();
+    env.processes().iter().filter(|process| process.is_supervisor()).for_each(Process::kill);
+    env.is_quiet();
+    let refused = env.run(&["app", "destroy", "vm"]);
+    assert!(refused.stderr.starts_with("error[WL0514]: "), "{refused}");
+    let dry = env.ok(&["app", "destroy", "vm", "--assume", "failed", "--dry-run"]);
+    assert!(dry.out().contains("- vm removed"), "{dry}");
+    env.ok(&["app", "destroy", "vm", "--assume", "failed"]);
+    assert_eq!(env.json(&["status"])["assemblies"].as_array().unwrap().len(), 1, "the factory is left");
+    assert!(!trace(&env).iter().any(|line| line.starts_with("launch")));
+}
+
 /// `app reconfigure` never launches an application again, even after a failed launch or a failed destruction.
 #[test]
 fn without_an_instance_nothing_is_reconfigured() {

@@ -129,9 +129,8 @@ pub struct Request {
     pub(super) desired: Option<Box<Desired>>,
     /// Packages for `down`. Each package replaces the pinned package of the same name.
     pub(super) packages: Vec<Arc<Package>>,
-    /// The operator's answer for `retry`: it states the outcome of undecided calls. A call is undecided if windlass
-    /// can't determine its outcome. If the assembly has an undecided call and `answer` is `None`, the intent is
-    /// refused.
+    /// The operator's answer: it states the outcome of undecided calls. A call is undecided if windlass can't determine
+    /// its outcome. If the assembly has an undecided call and `answer` is `None`, the intent is refused.
     pub(super) answer: Option<Answer>,
     /// The arguments of the command that an intent [`Call`](Intent::Call) calls; empty for other intents.
     pub(super) arguments: Arguments,
@@ -182,6 +181,11 @@ impl Request {
     /// Returns a request to resume the last intent, with an operator's answer about undecided calls.
     pub fn retry(answer: Answer) -> Self {
         Self { answer: Some(answer), ..Intent::Retry.into() }
+    }
+
+    /// Returns the request with an operator's answer about undecided calls; see [`Answer`].
+    pub fn with_answer(self, answer: Option<Answer>) -> Self {
+        Self { answer, ..self }
     }
 
     /// Returns a request to call a command of a resource.
