@@ -251,9 +251,10 @@ impl<M: Machine, D: Dispatcher<M>> Running<'_, M, D> {
 
     /// Returns the error of the batch that the store could not write.
     ///
-    /// After such a batch, the store answers each later batch with `StoreError::AfterFailure`. If `error` is this
-    /// answer, the function takes the original error from the finished work. The original error is there, because
-    /// the store answers batches in order. Any other `error` is returned unchanged.
+    /// After the failed batch, the store refuses each further batch with `StoreError::AfterFailure`. If `error` is
+    /// such a refusal, the function searches the results of all other work that has ended. One of these results is
+    /// the error of the failed batch, because the store answers batches in order. Any other `error` is returned
+    /// unchanged.
     fn root_cause(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::AfterFailure { .. }) {
             return error;

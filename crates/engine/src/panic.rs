@@ -14,7 +14,8 @@ fn panicked(panic: &(dyn Any + Send)) -> Failure {
     Failure::new(FailureKind::Protocol, message)
 }
 
-/// Asks a driver for a description, such as the nature of an action, and converts a panic to a failure.
+/// Calls the closure `ask`, and converts a panic to a failure. The closure asks a driver for information, such as
+/// the timeout of an action.
 ///
 /// # Errors
 /// The driver panicked.

@@ -97,8 +97,8 @@ fn without_dots(path: &Path) -> PathBuf {
     path.components().filter(|component| *component != Component::CurDir).collect()
 }
 
-/// Returns the form of `path` that is relative to `folder`. Returns `None` if `path` and `folder` share only the
-/// root of the file system. Also returns `None` if the relative form has as many components as `path` or more.
+/// Returns the form of `path` that is relative to `folder`. Returns `None` if the relative form does not have fewer
+/// components than `path`. Also returns `None` if `path` and `folder` share only the root of the file system.
 fn relative_to(folder: &Path, path: &Path) -> Option<PathBuf> {
     let shared = folder.components().zip(path.components()).take_while(|(a, b)| a == b).count();
     let ups = folder.components().count() - shared;

@@ -29,8 +29,9 @@ pub struct Node {
     pub(crate) spellings: Vec<(String, Value)>,
     pub(crate) rule: Option<Rule>,
     denied: BTreeMap<Operator, Cow<'static, str>>,
-    /// The node to which the placeholders ([`Sort::Again`]) below this node lead, if [`Node::recursive`] created
-    /// this node. A placeholder contains only a weak pointer, so this field keeps the node alive.
+    /// A second copy of this node, if [`Node::recursive`] created this node; otherwise `None`. The placeholders
+    /// ([`Sort::Again`]) below this node lead to the copy. A placeholder contains only a weak pointer, so this
+    /// field keeps the copy alive.
     anchor: Option<Arc<Node>>,
 }
 

@@ -160,8 +160,7 @@ pub fn check_over(input: CheckInput<'_>) -> Result<CheckView, Error> {
 /// If the text is a descriptor, the check looks for other descriptors in the files below `folders`. If the text is a
 /// manifest, the check looks for the scripts of the manifest among `scripts`; `None` skips this part of the check.
 ///
-/// A file below `folders` may have up to [`MAX_SIZE`] bytes. If the text is larger than [`MAX_SIZE`], the file may
-/// be as large as the text.
+/// Each file below `folders` has a maximum size: [`MAX_SIZE`] bytes, or the size of the text if the text is larger.
 pub fn check_text(
     name: &str,
     text: Vec<u8>,

@@ -123,8 +123,10 @@ impl Whole<'_> {
         place(self.sources, origin)
     }
 
-    /// Removes each `${…}` that names a group without nodes, and warns of it. A `${…}` that names a group reads
-    /// one node of the group. If the group has no nodes, the `${…}` has no value.
+    /// Removes each `${…}` that has no value because it names a group without nodes. Warns of each property whose
+    /// value contained such a `${…}`.
+    ///
+    /// A `${…}` that names a group with nodes reads a property of one node.
     fn empty_absent_nodes(&mut self) {
         let (elements, places) = self.elements.all_mut();
         let is_absent =

@@ -96,8 +96,8 @@ type Key = (usize, PropertyName);
 
 /// The source from which a property gets its value.
 enum Origin<'v> {
-    /// A value in a descriptor. `scope` is the part whose descriptor contains the value. `instance` is the part
-    /// that `${instance.…}` reads. Both numbers are indexes into [`Values::parts`].
+    /// A value in a descriptor. `scope` is the index of the part whose descriptor contains the value. `instance` is
+    /// the index of the part that `${instance.…}` reads. Both are indexes into [`Values::parts`].
     Value { value: &'v Value, scope: usize, instance: usize },
     /// A value that needs no evaluation, or the reason why the property has no known value.
     Found(Found),

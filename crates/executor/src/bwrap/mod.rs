@@ -1,8 +1,7 @@
-//! The program `bwrap` ([bubblewrap](https://github.com/containers/bubblewrap)), which creates sandboxes: its
-//! arguments, its features on this host, and advice for its failures.
+//! The arguments of the program `bwrap`, its features on this host, and advice for its failures.
 //!
-//! The supervisor of the [process runtime](crate::process) executes the program. The sandbox runtime plans the
-//! sandboxes.
+//! `bwrap` ([bubblewrap](https://github.com/containers/bubblewrap)) creates sandboxes. The supervisor of the
+//! [process runtime](crate::process) executes `bwrap`. The sandbox runtime plans the sandboxes.
 
 pub(crate) mod advice;
 pub(crate) mod plan;

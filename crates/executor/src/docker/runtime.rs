@@ -315,8 +315,8 @@ fn client_of(container: &ContainerSummary) -> &str {
     container.labels.as_ref().and_then(|labels| labels.get(labels::CLIENT)).map_or("", String::as_str)
 }
 
-/// Tells whether a container is older than [`OLD`]. A client launches a job in less time, so no client is still working
-/// on an older container.
+/// Tells whether a container is older than [`OLD`]. A client needs less time than [`OLD`] to launch a job, so no
+/// client is still using an older container to launch a job.
 fn is_old(container: &ContainerSummary) -> bool {
     let now = Timestamp::now().as_millis() / 1000;
     container.created.and_then(|at| u64::try_from(at).ok()).is_some_and(|at| at + OLD.as_secs() < now)

@@ -130,8 +130,10 @@ impl Tools {
         Ok(anchor.name.clone())
     }
 
-    /// Returns the cell of the client's [`Anchor`]. If the anchor has ended, or has the name `instead_of` (see
-    /// [`anchor`](Self::anchor)), first replaces the cell by an empty cell.
+    /// Returns the cell `self.anchor`, which contains the client's [`Anchor`] or is empty. If the anchor in the
+    /// cell no longer runs, the function first replaces the cell by an empty cell.
+    ///
+    /// The caller may know that an anchor no longer runs, and then passes the name of this anchor as `instead_of`.
     fn current_anchor(&self, instead_of: Option<&str>) -> Arc<OnceCell<Anchor>> {
         let mut current = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
         if current.get().is_some_and(|anchor| anchor.has_ended() || instead_of == Some(&anchor.name)) {

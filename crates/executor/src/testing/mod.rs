@@ -65,8 +65,8 @@ pub const CASE_LIMIT: Duration = Duration::from_secs(300);
 /// takes longer than this limit and the case fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Time limit of jobs that must still run when their time limit passes. The limit leaves enough time for the first
-/// output of such a job on a busy machine.
+/// Time limit of jobs that never end on their own. The cases with such jobs test the end of a job at its time
+/// limit. The limit is long enough for the first output of the job on a busy machine.
 const LONG_ENOUGH_TO_BEGIN: Duration = Duration::from_millis(1500);
 
 /// A runtime under test, and a template for its jobs.

@@ -313,7 +313,8 @@ impl<'a> Constraints<'a> {
         self.graph.settle_soft_constraints();
     }
 
-    /// Turns the recorded waits of elements ([`Hold`]) into waits of the steps of their parts.
+    /// Turns each recorded wait of an element ([`Hold`]) into waits of steps. The waiting steps belong to the parts
+    /// of the element.
     ///
     /// The key of each entry in `holds` contains an element and a [rank](crate::rank). If `up` is set, the parts of the
     /// element wait before they reach this rank. Otherwise, they wait before they leave this rank.

@@ -85,11 +85,12 @@ pub(crate) fn kept(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint])
     Sort::new(builder, soft, places).kept()
 }
 
-/// Returns the position of each step in an order that satisfies at least one soft constraint of each *whole*.
+/// Returns an order of the steps, as the position of each step.
 ///
-/// All constraints of a whole make steps wait for the same step. In the returned order, at least one of the waiting
-/// steps follows this awaited step. The order may contradict all other soft constraints. Returns `None` if no such
-/// order exists.
+/// Some soft constraints form sets, the *wholes*. All constraints of one whole have the same awaited step: the step
+/// for which the other steps of the whole should wait. In the returned order, at least one of these waiting steps
+/// follows the awaited step. The order also satisfies all hard constraints. It may contradict all other soft
+/// constraints. Returns `None` if no such order exists.
 ///
 /// The algorithm builds the order from its end: it chooses the last step first, and the first step last. A step can
 /// be chosen on two conditions:
@@ -177,8 +178,10 @@ impl<'s> Sort<'s> {
         new
     }
 
-    /// Sorts all steps by their waits. If each step that is not sorted yet waits for another such step, the
-    /// function drops soft constraints.
+    /// Sorts all steps, so that each step follows the steps for which it waits.
+    ///
+    /// If each of the remaining steps waits for another remaining step, none of them can be the next step. The
+    /// function then drops the soft constraints that still delay one of the remaining steps.
     ///
     /// Returns for each soft constraint whether it was kept.
     fn kept(mut self) -> Vec<bool> {

@@ -27,8 +27,8 @@ pub(crate) fn build(graph: Graph) -> Result<Plan, Cycle<Work, Reason>> {
 /// Adds a barrier after each phase except the last, and makes steps wait for these barriers.
 ///
 /// The slice `demanded` is the result of the function [`demanded`]. It contains one phase for each step: the
-/// earliest phase that needs the step. If a step has the role [`PhaseRole::Waiting`], the step waits for the last
-/// barrier before its phase in `demanded`.
+/// phase of the step itself, or the phase of a step that waits for it, if that phase is lower. If a step has the
+/// role [`PhaseRole::Waiting`], the step waits for the last barrier before its phase in `demanded`.
 fn add_phases(builder: &mut Builder, roles: &[PhaseRole], demanded: &[Phase]) {
     let mut phases: BTreeSet<Phase> = roles.iter().filter_map(|role| role.phase()).collect();
     phases.pop_last();
@@ -50,12 +50,12 @@ fn add_phases(builder: &mut Builder, roles: &[PhaseRole], demanded: &[Phase]) {
     }
 }
 
-/// Returns for each step the earliest phase that needs the step; `None` if the waits form a cycle.
+/// Returns for each step the lowest of these phases: the phase of the step itself, and the phases of all steps that
+/// wait for the step, directly or through other steps. Returns `None` if the waits form a cycle.
 ///
-/// Usually, this is the phase of the step itself. But suppose that step `b` belongs to phase 20, and that step `a` of
-/// phase 4 waits for `b`. Then phase 4 needs `b`, so the result for `b` is 4. Step `b` then waits only for the phases
-/// before phase 4. If `b` waited for all phases before phase 20, it would wait for `a`, and the waits would form a
-/// cycle.
+/// For example, step `b` belongs to phase 20, and step `a` of phase 4 waits for `b`. Then the result for `b` is 4,
+/// and [`add_phases`] makes `b` wait only for the phases before phase 4. If `b` waited for all phases before phase
+/// 20, `b` would also wait for phase 4, to which `a` belongs. So `a` and `b` would wait for each other.
 fn demanded(builder: &mut Builder, roles: &[PhaseRole]) -> Option<Vec<Phase>> {
     let phases = roles.iter().map(|role| role.phase().unwrap_or(Phase::MAX)).collect();
     builder.least_of_dependents(phases)

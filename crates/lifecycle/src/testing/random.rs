@@ -373,10 +373,10 @@ impl Draft<'_> {
     }
 }
 
-/// Adds to `element` the operations that random relationships call.
+/// Adds four operations to `element`, for calls by random relationships.
 ///
-/// The element `leads_to` has operations with the same names. A call of an added operation executes the operation
-/// of `leads_to` with the same name. If `element` is a resource, `leads_to` is the resource itself.
+/// A call of an added operation executes the operation with the same name on the element `leads_to`. For an
+/// assembly, `leads_to` is one of its parts. For a resource, `leads_to` is the name of the resource itself.
 fn promote(element: &mut Element, leads_to: &str) {
     for operation in ["Join1", "Leave1", "Join2", "Leave2"] {
         let operation: windlass_model::OperationName = operation.parse().expect("valid");

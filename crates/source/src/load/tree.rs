@@ -284,11 +284,11 @@ impl<'o> Tree<'o> {
 }
 
 impl Frame {
-    /// Returns the number of nesting levels that the data loses if `value` belongs to a merge key `<<`. If `value`
-    /// belongs to any other key, the number is 0.
+    /// Returns the number of nesting levels of `value` that a merge key `<<` removes. If `value` belongs to any
+    /// other key, the number is 0.
     ///
-    /// For example, `<<: {a: 1}` adds the entry `a` to the mapping that contains the key `<<`. The data loses the
-    /// level of the braces, so the number is 1. For `<<: [{a: 1}, {b: 2}]`, the data loses the levels of the
+    /// For example, `<<: {a: 1}` adds the entry `a` to the mapping that contains the key `<<`. The merge key
+    /// removes the level of the braces, so the number is 1. In `<<: [{a: 1}, {b: 2}]`, it removes the levels of the
     /// brackets and of the braces, so the number is 2.
     fn merged_levels(&self, value: &Node, options: &LoadOptions) -> usize {
         let merge = match &self.body {

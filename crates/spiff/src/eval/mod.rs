@@ -115,7 +115,8 @@ pub(crate) struct Parts {
     /// If the value of the last evaluated operand is a list with a key field, the name of this field; otherwise `None`.
     /// A key field, such as `id`, identifies the entries of a list.
     pub(crate) key_name: Option<Arc<str>>,
-    /// Expressions that the next pass evaluates: one for each part, in the order of evaluation.
+    /// The expressions that the next pass evaluates in place of the evaluated parts: one expression for each part,
+    /// in the order of evaluation.
     pushed: Vec<Child>,
     /// Number of entries of `pushed` that [`next`](Self::next) has returned.
     taken: usize,

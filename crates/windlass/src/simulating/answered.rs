@@ -25,8 +25,11 @@ impl Printout {
         Self::of_calls(&[(rule, call, name)], script)
     }
 
-    /// Returns the output of a script for several calls, each with its rule. If a rule gives a failure or a
-    /// text, the first such rule determines the whole output.
+    /// Returns the output of one run of a script for several calls. `calls` contains each call with its rule and
+    /// the name of its application.
+    ///
+    /// Usually, the output contains one entry for each call. But a rule may also contain a failure ([`Says::Fail`])
+    /// or a whole output ([`Says::Stdout`]). The first such rule in `calls` determines the output alone.
     pub(super) fn of_calls(calls: &[(Option<&Rule>, &Call, &str)], script: &Script) -> Self {
         let takes =
             calls.iter().filter_map(|(rule, ..)| Some(rule.as_ref()?.takes)).max().unwrap_or_default();

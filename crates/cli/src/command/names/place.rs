@@ -38,7 +38,8 @@ pub(super) enum Wanted {
     Running(AssemblyName),
     /// A version of an assembly, as `NAME@PROCESS`.
     Version,
-    /// A parameter of the assembly in this file or folder, as `NAME=`.
+    /// The name of a parameter with an equals sign, such as `nodes=`. The path is the assembly's descriptor, or the
+    /// folder of the descriptor.
     Parameter(PathBuf),
     /// The short name of a published application.
     Application,

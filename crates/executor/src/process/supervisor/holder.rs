@@ -123,7 +123,7 @@ std::arch::global_asm!(
     ".popsection",
 );
 
-/// Creates a file in memory with the program of a sandbox's first process, as an executable file.
+/// Creates an executable file in memory. It contains the program that runs as the first process of a sandbox.
 ///
 /// # Errors
 /// The error of the kernel.

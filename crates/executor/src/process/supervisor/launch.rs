@@ -35,8 +35,8 @@ pub(crate) struct Launch {
     pub(crate) image: Image,
     /// Descriptors of stdin, stdout and stderr.
     pub(crate) stdio: [OwnedFd; 3],
-    /// Further descriptors for the child. The child copies them to the numbers 3, 4 and so on. Their own numbers
-    /// are higher than all these numbers, so no copy overwrites one of them.
+    /// Further descriptors for the child. The child copies the first of them to the number 3, the second to the
+    /// number 4, and so on. The originals have higher numbers than all copies, so no copy overwrites an original.
     pub(crate) extra: Vec<OwnedFd>,
     pub(crate) setup: ChildSetup,
     pub(crate) confinement: Prepared,

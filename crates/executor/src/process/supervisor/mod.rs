@@ -69,8 +69,9 @@ use crate::{
 /// has space. The processes of the job continue meanwhile.
 const REPLIES: usize = 1024;
 
-/// Maximum number of attempts to create the supervisor's named pipe. An attempt fails if another process removes the
-/// pipe's folder after the supervisor has created the folder, and before it creates the pipe.
+/// Maximum number of attempts to create the supervisor's named pipe. In each attempt, the supervisor first creates
+/// the pipe's folder, and then the pipe. The attempt fails if another process removes the folder between these two
+/// steps.
 const CONTROL_TRIES: u32 = 10;
 
 /// Runs the supervisor until its owner (the process that submits the jobs) is gone, and all its jobs have

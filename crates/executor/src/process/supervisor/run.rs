@@ -285,8 +285,11 @@ async fn cancelled(requests: &mut watch::Receiver<JobRequests>) {
     }
 }
 
-/// Corrects the end of a job in which the kernel has killed a process for lack of memory. Signal 9 and exit code 137
-/// become [`End::OutOfMemory`]. A shell exits with code 137 if signal 9 has killed the shell's child.
+/// Returns [`End::OutOfMemory`] if a job has ended by signal 9 or with exit code 137. Returns any other `end`
+/// unchanged.
+///
+/// The caller knows that the kernel has killed a process of the job for lack of memory. The kernel uses signal 9
+/// for this. A shell exits with code 137 if signal 9 has killed the shell's child.
 fn of_memory(end: End) -> End {
     match end {
         End::Signalled(9) | End::Exited(137) => End::OutOfMemory,

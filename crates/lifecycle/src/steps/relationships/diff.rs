@@ -1,4 +1,5 @@
-//! The changes of relationships for display, including those that a limited plan skips.
+//! The changes of relationships for display. If the options limit a plan to some parts, the changes that the plan
+//! therefore skips are also shown.
 
 use std::collections::BTreeSet;
 

@@ -144,8 +144,10 @@ pub(super) fn may_make<'a>(
     may
 }
 
-/// Tells whether the relationship reads an output that is not known yet, and that the plan does not publish, because
-/// the plan is limited to other parts.
+/// Tells whether the relationship reads an output that is missing because the plan is limited to some parts.
+///
+/// An output is missing if two conditions hold: its value is not known yet, and the plan may not change the part
+/// that publishes the output.
 fn lacks_outputs(planner: &RelationshipPlanner<'_, '_>, making: &Making<'_>) -> bool {
     let is_missing = || {
         let (scope, desired) = (planner.scope?, planner.constraints.situation.desired?);
