@@ -84,8 +84,8 @@ pub(crate) fn outcome(folder: &JobFolder, ending: &Ending) -> io::Result<Outcome
 /// this function for lost jobs, and for jobs without output files. If a job is not lost, the result equals that of
 /// [`outcome`], which reads the folder.
 ///
-/// The result lacks the digest of the job's image, because the reply does not contain the digest. The caller adds the
-/// digest.
+/// The result lacks the digest of the job's image, because the reply does not contain the digest. The caller adds
+/// the digest.
 pub(crate) fn outcome_from_reply(folder: &JobFolder, ending: Ending, written: [Written; 2]) -> Outcome {
     let [stdout, stderr] = written;
     let captured = |stream, Written(bytes): Written| {
