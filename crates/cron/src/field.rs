@@ -44,7 +44,7 @@ impl Field {
     pub const ALL: [Self; 7] =
         [Self::Second, Self::Minute, Self::Hour, Self::DayOfMonth, Self::Month, Self::DayOfWeek, Self::Year];
 
-    /// Returns the values of the field for which an expression can fire.
+    /// Returns the values that a fire time can have in this field, such as 0 to 59 for minutes.
     pub fn range(self) -> RangeInclusive<u16> {
         match self {
             Self::Second | Self::Minute => 0..=59,
@@ -56,8 +56,8 @@ impl Field {
         }
     }
 
-    /// Tells whether an expression may contain a value in this field. For years, the valid values include years in
-    /// which no expression fires, such as 9999.
+    /// Tells whether an expression may contain `value` in this field. The field for years accepts 0 to 9999,
+    /// although an expression fires only in the years 1970 to 2199.
     pub(crate) fn takes(self, value: u16) -> bool {
         self.range().contains(&value) || (self == Self::Year && value <= 9999)
     }
@@ -71,8 +71,8 @@ impl Field {
         }
     }
 
-    /// Returns the English names of the values in order, or an empty list if the values have no names. An
-    /// expression contains the first three letters of a name.
+    /// Returns the full English names of the values in order, such as `January`. The list is empty if the values
+    /// have no names. In expressions, each name is shortened to its first three letters, such as `JAN`.
     pub(crate) fn names(self) -> &'static [&'static str] {
         match self {
             Self::Month => &MONTHS,

@@ -233,8 +233,8 @@ pub(crate) fn days_of_week(piece: Piece<'_>) -> Result<Option<Days>, CronError> 
     }))
 }
 
-/// Checks that an element is the only element of its field. The element is a form that selects one day, such as
-/// `L`.
+/// Checks that `element` is the only element in the list of `field`. Callers pass an element that can't be combined
+/// with others, such as `L` (the last day of the month).
 fn alone(element: Piece<'_>, field: Piece<'_>) -> Result<(), CronError> {
     if element.text.len() == field.text.len() {
         return Ok(());

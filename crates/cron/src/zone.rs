@@ -62,10 +62,11 @@ impl Zone {
         }
     }
 
-    /// Returns the local time at which the search for the next fire time begins: the first full second after `after`.
+    /// Returns the local time at which the search for the next fire time begins. In most cases, this is the first
+    /// full second after `after`.
     ///
-    /// When the clocks go back, an hour occurs twice. If `after` is in the first occurrence of such an hour, the search
-    /// begins at the start of the second occurrence.
+    /// The exception is an hour that occurs twice because the clocks go back. If `after` is in this hour before the
+    /// clocks go back, the search begins at the start of the hour's repetition.
     ///
     /// Returns `None` if the result is after the year 9999.
     fn start(&self, after: Timestamp) -> Option<DateTime> {
@@ -73,8 +74,8 @@ impl Zone {
         if let AmbiguousOffset::Fold { before, after: second } = self.0.to_ambiguous_timestamp(local).offset()
             && before == self.0.to_offset(after)
         {
-            // `after` is in the first occurrence of a repeated hour. The search continues at the start of the
-            // second occurrence.
+            // `after` is in a repeated hour, before the clocks go back. The search continues at the start of the
+            // repetition.
             let fold = self.0.following(after).next()?.timestamp();
             return Some(second.to_datetime(fold));
         }

@@ -1,4 +1,4 @@
-//! The names of the processes that a job leaves running, for its outcome.
+//! Selects process names for the outcome of a job. The outcome names the processes that the job has left running.
 //!
 //! The build script also compiles this file into the programs that run inside containers. These programs have
 //! only the standard library.

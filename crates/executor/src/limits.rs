@@ -14,17 +14,19 @@ pub struct Limits {
     pub timeout: Duration,
     /// Time between SIGTERM and SIGKILL for a job that exceeded its timeout. Default: 5 seconds.
     pub grace: Duration,
-    /// Maximum number of bytes of stdout in the [`Outcome`](crate::Outcome). If stdout is longer, the outcome
-    /// contains its first bytes and its last bytes, half of the limit each. Default: 4 MiB.
+    /// Maximum number of bytes of stdout in the [`Outcome`](crate::Outcome). If stdout is longer, half of the bytes
+    /// in the outcome are from the beginning of stdout, and half from its end. Default: 4 MiB.
     pub stdout_bytes: u64,
-    /// Maximum number of bytes of stderr in the outcome. If stderr is longer, the outcome contains its first bytes
-    /// and its last bytes, half of the limit each. Default: 256 KiB.
+    /// Maximum number of bytes of stderr in the outcome. If stderr is longer, half of the bytes in the outcome are
+    /// from the beginning of stderr, and half from its end. Default: 256 KiB.
     pub stderr_bytes: u64,
-    /// Maximum number of bytes that the runtime stores from the beginning of each stream, until the job is removed.
-    /// If `stdout_bytes` is larger than `spill_bytes`, the maximum for stdout is `stdout_bytes`. In the same way, a
-    /// larger `stderr_bytes` is the maximum for stderr. If a stream is longer than its maximum, the runtime also
-    /// stores its last bytes for the outcome. The runtime counts all other bytes, and does not store them. Default:
-    /// 64 MiB.
+    /// Storage limit of each stream: the maximum number of bytes that the runtime stores from the beginning of the
+    /// stream, until the job is removed. Default: 64 MiB. If `stdout_bytes` is larger than `spill_bytes`, the
+    /// storage limit of stdout is `stdout_bytes`. If `stderr_bytes` is larger than `spill_bytes`, the storage limit
+    /// of stderr is `stderr_bytes`.
+    ///
+    /// If a stream is longer than its storage limit, the runtime also stores the last bytes of the stream, because
+    /// the outcome contains them. The runtime counts the bytes in between, but does not store them.
     pub spill_bytes: u64,
     /// Maximum memory of the job, in bytes.
     pub memory_bytes: Option<u64>,

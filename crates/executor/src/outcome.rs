@@ -177,8 +177,9 @@ pub enum Output {
         /// Size of the file in bytes.
         bytes: u64,
     },
-    /// The path leads through a link out of the working folder. Or the path of a requested folder contains any
-    /// link. The runtime did not follow the link.
+    /// The output was not read, because its path contains a forbidden symbolic link. In the path of a requested
+    /// file, a link is forbidden if it leads out of the working folder. In the path of a requested folder, every
+    /// link is forbidden.
     Outside,
     /// The output has the wrong kind, in one of three ways:
     ///

@@ -68,8 +68,8 @@ impl Memory {
         kills.unwrap_or(0)
     }
 
-    /// Returns the number of bytes that the group uses. The number includes memory of ended processes that
-    /// the kernel has not released yet.
+    /// Returns the number of bytes of memory that the group uses. The number includes memory of ended processes if
+    /// the kernel has not released this memory yet.
     fn in_use(&self) -> Option<u64> {
         let file = match self.version {
             Version::V1 => "memory.usage_in_bytes",

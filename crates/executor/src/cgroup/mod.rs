@@ -40,8 +40,8 @@ pub struct ControlGroups {
     /// Limits that control groups can enforce: of memory, processes or processor time. The memory limit
     /// includes swap if the kernel counts swap.
     pub limits: Capabilities,
-    /// Version of the control group interface that enforces the limits. The value is 2 if each of the two versions
-    /// enforces some of the limits, and `None` if no limit can be enforced.
+    /// Version of the control group interface that enforces the limits: 1 or 2. If version 1 enforces some of the
+    /// limits, and version 2 the others, the value is 2. If no limit can be enforced, the value is `None`.
     pub version: Option<u8>,
 }
 

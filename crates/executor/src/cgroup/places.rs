@@ -68,9 +68,11 @@ impl Places {
         places
     }
 
-    /// Adds the cgroup v2 folder `place` to the field `limit`, for some of the controllers. A controller gets this
-    /// folder if it has none yet, and if `writable` contains the name of its limit file. `writable` contains the
-    /// names of the files to which this process may write in a new group.
+    /// Adds an entry to the map `limit` for each controller that can use the cgroup v2 folder `place`. A controller
+    /// can use the folder if `writable` contains the name of the controller's limit file. If a controller already
+    /// has an entry, the function keeps this entry.
+    ///
+    /// `writable` contains the names of the files to which this process may write in a new group below `place`.
     fn add(&mut self, place: &Place, writable: &BTreeSet<&str>) {
         for controller in Controller::ALL {
             if writable.contains(file(controller, Version::V2)) {

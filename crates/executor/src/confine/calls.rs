@@ -1,8 +1,10 @@
 //! The system calls that the confinement of jobs refuses.
 //!
-//! A list of allowed calls would be the alternative. It would break each program that needs an unlisted call,
-//! and users would switch the filter off. The list here contains the calls that container engines refuse by
-//! default, without calls that fail anyway for lack of privileges.
+//! Container engines refuse most of these calls by default, too. The list leaves out some calls that always fail
+//! without root rights.
+//!
+//! A list of allowed calls would be the alternative. Such a list would break each program that needs an unlisted
+//! call, and users would then switch the filter off.
 
 use std::{
     collections::BTreeMap,

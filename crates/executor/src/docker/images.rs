@@ -31,7 +31,8 @@ pub struct EngineImage {
     pub env: Vec<String>,
     /// Entry point of the image: a program with its first arguments.
     pub entrypoint: Vec<String>,
-    /// Default command of the image: arguments of the entry point, or a program with arguments.
+    /// Default command of the image: arguments of the entry point, or a program with arguments if the image has no
+    /// entry point.
     pub cmd: Vec<String>,
     /// User that the image names; empty if it names none.
     pub user: String,
@@ -45,9 +46,9 @@ pub struct PullProgress {
     pub layer: String,
     /// Current step of the layer, such as `Downloading` or `Extracting`.
     pub status: String,
-    /// Number of bytes of the layer that the current step has processed so far; `None` if unknown.
+    /// Number of bytes that the current step has processed for this layer so far; `None` if unknown.
     pub current: Option<u64>,
-    /// Number of bytes of the layer that the current step has to process; `None` if unknown.
+    /// Number of bytes that the whole step processes for this layer, including `current`; `None` if unknown.
     pub total: Option<u64>,
 }
 

@@ -309,9 +309,9 @@ async fn signal(engine: &Engine, id: &JobId, signal: &str) -> Result<(), EngineE
     }
 }
 
-/// Returns the signal that asks a job to end within `grace`. The signals stand for the grace periods 0, 50 ms,
-/// 100 ms, 200 ms and so on. If `grace` lies between two of them, the function returns the signal for the
-/// longer one.
+/// Returns the signal that asks a job to end within `grace`. Each signal stands for one grace period: 0, 50 ms,
+/// 100 ms, 200 ms and so on. If `grace` lies between two of these periods, the function returns the signal for the
+/// longer period.
 fn signal_for(grace: Duration) -> u32 {
     if grace.is_zero() {
         return FIRST_SIGNAL;

@@ -23,8 +23,8 @@ pub(crate) enum Line {
     /// Last bytes of a stream that is longer than the storage limit. Any bytes between the `Written` lines and these
     /// bytes are lost.
     Last(Stream, Vec<u8>),
-    /// Result of reading a requested output. The number is the index of the request in [`Record::outputs`]. If
-    /// the output has content, lines [`Piece`](Self::Piece) with the content follow.
+    /// Result of reading a requested output. The number is the index of the request in [`Record::outputs`]. If the
+    /// output could be read, its content follows in lines of the kind [`Piece`](Self::Piece).
     Output(usize, Output),
     /// Names of the processes that the job left running.
     LeftBehind(Vec<String>),

@@ -4,12 +4,13 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use crate::{User, docker::Environment};
 
-/// Settings of a [`DockerRuntime`](crate::docker::DockerRuntime). Most settings are defaults: such a setting
-/// applies to each job that does not choose a value itself.
+/// Settings of a [`DockerRuntime`](crate::docker::DockerRuntime). Most settings apply only to jobs that do not
+/// choose a value themselves. For example, [`user`](Self::user()) sets the user of each job that names no user.
 ///
-/// The default values are strict: the user `nobody`, 512 MiB of memory, 256 processes, two processors, 256
-/// MiB of `/tmp`. If the container engine can't enforce a default limit, the job runs without this limit. The
-/// [description](crate::docker::Description::capabilities) of the engine lists the limits that it enforces.
+/// [`new`](Self::new) returns strict settings: the user `nobody`, 512 MiB of memory, 256 processes, two processors,
+/// 256 MiB of `/tmp`. If the container engine can't enforce a limit of the settings, a job that does not set this
+/// limit itself runs without the limit. The [description](crate::docker::Description::capabilities) of the engine
+/// lists the limits that the engine enforces.
 #[derive(Debug, Clone)]
 #[must_use = "options do nothing until a runtime is opened with them"]
 pub struct DockerOptions {

@@ -27,9 +27,9 @@ const LATE: Duration = Duration::from_secs(20);
 
 type Accepted = oneshot::Receiver<Result<(), RuntimeError>>;
 
-/// Starts the task of a job. The returned receiver gets a result when the job is queued, when the job's container
-/// has received the whole job, or when the launch has failed. If this client has already submitted a job with this
-/// id, the function returns `None`. An earlier job whose launch failed does not count.
+/// Starts the task of a job. The returned receiver gets one result, as soon as the job is queued, its container has
+/// received the whole job, or the launch has failed. If this client has already submitted a job with this id, the
+/// function returns `None`. An earlier job whose launch failed does not count.
 pub(crate) fn start(shared: &Arc<Shared>, id: &JobId, job: &Job) -> Option<Accepted> {
     let (phase_to, phase) = watch::channel(Phase::Waiting);
     let (requests_to, requests) = watch::channel(JobRequests::default());

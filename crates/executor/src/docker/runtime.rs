@@ -69,8 +69,8 @@ impl DockerRuntime {
         Self::open(Engine::connect(choice, environment).await?, options).await
     }
 
-    /// Opens a runtime on a container engine. It also finds the jobs that other clients have submitted there.
-    /// The function starts no container.
+    /// Opens a runtime on a container engine, and starts no container. The opened runtime also finds the jobs that
+    /// other clients have submitted to this engine.
     ///
     /// # Errors
     /// [`EngineError`] when the engine doesn't answer, or when this program was built without the static
@@ -138,9 +138,10 @@ impl DockerRuntime {
         self.remove_abandoned(&others, &self.living(&others)).await;
     }
 
-    /// Removes the containers of clients that no longer run, and returns the removed jobs.
+    /// Removes containers that dead clients have left behind, and returns the removed jobs. A client is dead if its
+    /// process no longer runs.
     ///
-    /// The function removes two kinds of containers of these clients:
+    /// The function removes two kinds of containers of dead clients:
     ///
     /// - containers of any owner that run no job and are older than a minute;
     /// - containers with jobs of `owner`, even if a job still runs.

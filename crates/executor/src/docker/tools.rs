@@ -78,8 +78,8 @@ pub(crate) struct Tools {
     next: AtomicU64,
 }
 
-/// A running anchor (see the [module](self)). When this value is dropped or the client dies, the container
-/// ends, and the container engine removes the container.
+/// A running anchor. An anchor is a container that a client keeps running (see the [module](self)). If this value
+/// is dropped or the client dies, the container ends, and the container engine removes the container.
 struct Anchor {
     name: String,
     /// Task that keeps the connection to the container open. When the task ends, the container ends.

@@ -6,8 +6,8 @@
 //! stdout, so the container engine may be on another machine.
 //!
 //! When a warm container ends, the container engine removes it at once, because its state is not needed afterwards.
-//! An ended fresh container remains until its job is removed. If the client is killed, the runner's stdin closes,
-//! and the runner exits. So no container remains.
+//! (An ended fresh container remains until its job is removed.) If the client is killed, the runner's stdin closes,
+//! and the runner exits. The warm container then ends, so a killed client leaves no warm container behind.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -14,7 +14,8 @@ pub struct ImageConfig {
     pub env: BTreeMap<String, String>,
     /// Entry point of the image: a program with its first arguments.
     pub entrypoint: Vec<String>,
-    /// Default arguments of the entry point. If the image has no entry point: the default command.
+    /// Default command of the image: arguments of the entry point, or a program with arguments if the image has no
+    /// entry point.
     pub cmd: Vec<String>,
     /// User that runs the programs, such as `app` or `1000`. A group may follow, as in `1000:1000`. `None` if the
     /// config names no user.

@@ -1,11 +1,12 @@
 //! Reads, stores and unpacks images on this host, without a container engine.
 //!
-//! An image is a file system in layers, and a config that states how the programs of the image are run. An
-//! image is imported from a file: the output of `docker save`, an OCI layout, or an artifact set from a
-//! component archive ([`archive`]). A [`Store`] keeps unpacked images under the digests of their configs. A
-//! config contains the digests of the layers, and the store checks each layer against its digest. So the
-//! content of an image depends only on the digest of its config. The store maps names to images, and returns
-//! the folder that becomes the root of a job.
+//! An image is a file system in layers, and a config that states how the programs of the image are run. An image is
+//! imported from a file in one of three formats (see [`archive`]): the output of `docker save`, an OCI layout, or
+//! an artifact set, which is the archive format of the Open Component Model.
+//!
+//! A [`Store`] keeps unpacked images under the digests of their configs. A config contains the digests of the
+//! layers, and the store checks each layer against its digest. So the content of an image depends only on the
+//! digest of its config. The store maps names to images, and returns the folder that becomes the root of a job.
 //!
 //! Images are not trusted. No name in an archive leads out of the folder into which the archive is unpacked,
 //! since the kernel itself resolves each path within that folder. Sizes and counts are limited, and devices

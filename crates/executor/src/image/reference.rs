@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Digest;
 
-/// The name of an image in a store: `name:tag`. If a text has no tag, the tag is `latest`.
+/// The name of an image in a store, in the form `name:tag`. A name that is parsed without a tag gets the tag
+/// `latest`.
 ///
 /// Names are normalised as in container engines: `docker.io/library/busybox` becomes `busybox`.
 ///

@@ -237,8 +237,8 @@ impl Disk {
     }
 }
 
-/// Returns the absolute form of a path, which must be UTF-8. Such a path is valid in any working folder, and
-/// as the value of a variable.
+/// Returns the absolute form of a path, which is valid in any working folder. Returns an error if the absolute path
+/// is not UTF-8, because environment variables of jobs contain paths below this path.
 fn absolute(path: &Path) -> Result<PathBuf, RuntimeError> {
     let absolute = std::path::absolute(path).map_err(storage("find", path))?;
     if absolute.to_str().is_none() {

@@ -54,7 +54,8 @@ pub(crate) fn sweep(state: &StateDir) -> io::Result<()> {
 }
 
 /// Tells whether `folder` is a control group of the jobs folder `state`. The name of such a group begins with the
-/// prefix that [`name_of`] returns. If the file of a supervisor lists another group, [`sweep`] ignores that group.
+/// prefix that [`name_of`] returns. [`sweep`] reads the paths of groups from files, and ignores each path for which
+/// this function returns `false`.
 fn is_ours(state: &StateDir, folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.starts_with(&name_of(state.path()))

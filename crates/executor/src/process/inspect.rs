@@ -80,9 +80,12 @@ pub(crate) fn outcome(folder: &JobFolder, ending: &Ending) -> io::Result<Outcome
     Ok(outcome)
 }
 
-/// Builds the outcome of a job from the supervisor's reply, for jobs without output files and for lost jobs. For a job
-/// without output files, [`outcome`] builds an equal outcome from the job's folder. The digest of the job's image is
-/// not in the reply, so the caller adds it.
+/// Builds the outcome of a job from the supervisor's reply, and does not read the job's folder. The caller uses
+/// this function for lost jobs, and for jobs without output files. If a job is not lost, the result equals that of
+/// [`outcome`], which reads the folder.
+///
+/// The result lacks the digest of the job's image, because the reply does not contain the digest. The caller adds
+/// the digest.
 pub(crate) fn outcome_from_reply(folder: &JobFolder, ending: Ending, written: [Written; 2]) -> Outcome {
     let [stdout, stderr] = written;
     let captured = |stream, Written(bytes): Written| {

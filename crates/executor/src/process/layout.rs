@@ -7,13 +7,14 @@
 //!           stdin            the job's stdin until the job starts, if the stdin is long
 //!           work/            the working folder
 //!           tmp/             the job's TMPDIR
-//!           room             only for a prewarmed sandbox: a link to the folder in which it was created;
-//!                            the path of this folder marks the processes of the sandbox
-//!           stdout stderr    the start of the output, up to a limit; if it is short: a link to a file in /dev/shm
-//!           stdout.tail …    the last bytes of longer output
+//!           room             only for a prewarmed sandbox: a link to the folder in which the sandbox was created;
+//!                            the path of that folder marks the processes of the sandbox
+//!           stdout stderr    the first bytes of the stream, up to a limit; for short output, a link to a file in
+//!                            /dev/shm
+//!           stdout.tail …    the last bytes of a stream that is longer than the limit
 //! <state>/.staging/<owner>/  the owner's jobs that have not started, and jobs being removed; locked by the owner.
 //!                            A supervisor that prewarms sandboxes has a folder here, too
-//! <state>/.control/<pid>-<time>          the pipe of a supervisor, by which other owners cancel its jobs
+//! <state>/.control/<pid>-<time>          the pipe by which other owners cancel the jobs of a supervisor
 //! <state>/.control/.groups-<pid>-<time>  the paths of a supervisor's control groups, if it has created any
 //! ```
 

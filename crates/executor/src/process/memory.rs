@@ -107,7 +107,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Removes the output of a job from memory. The output may be in a folder other than `self.folder`, for
+    /// Removes the output of a job from `/dev/shm`. The output may be in a folder other than `self.folder`, for
     /// example if the jobs folder was moved after the job had written the output. In this case, the function
     /// also removes this other folder if it is empty.
     pub(crate) fn forget(&self, job: &JobFolder) {
@@ -151,7 +151,7 @@ impl Memory {
     }
 }
 
-/// Returns `/dev/shm/windlass-<user>`. All output of this user's jobs in memory is below this folder.
+/// Returns the folder in memory for the job output of the current user: `/dev/shm/windlass-<user>`.
 fn of_user() -> PathBuf {
     Path::new(ROOT).join(format!("windlass-{}", geteuid().as_raw()))
 }
@@ -162,8 +162,8 @@ fn linked(jobs: &[PathBuf]) -> BTreeSet<PathBuf> {
     links.filter_map(|link| target(&link)).collect()
 }
 
-/// Reads the symbolic link `link`. Returns the link's target if this path has the form of an output file in memory:
-/// `/dev/shm/windlass-<user>/<folder>/<file>`. Otherwise returns `None`, also if `link` is no symbolic link.
+/// Reads the symbolic link `link`, and returns its target. Returns `None` if `link` is no symbolic link, or if the
+/// target does not have the form of an output file in memory: `/dev/shm/windlass-<user>/<folder>/<file>`.
 fn target(link: &Path) -> Option<PathBuf> {
     let target = fs::read_link(link).ok()?;
     let is_ours = target.parent().and_then(Path::parent) == Some(&of_user());

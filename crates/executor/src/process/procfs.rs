@@ -49,8 +49,9 @@ const FEW: i32 = 512;
 /// process and the last assigned id. During a short job, the kernel assigns only a few ids. Probing each of these
 /// ids takes less time than listing `/proc`.
 ///
-/// The function stops when it has probed the last assigned id. The process `oldest` may get a new descendant after the
-/// stop. The list lacks this descendant, but contains the nearest of its ancestors that existed before the stop.
+/// The function stops when it has probed the last assigned id. A new process that starts afterwards is not in the
+/// list. If such a process descends from `oldest`, the list contains its parent. If the parent is new, too, the
+/// list contains the nearest ancestor that is not new.
 pub(crate) fn processes_since(oldest: i32) -> io::Result<Vec<Process>> {
     let mut found = Vec::new();
     let mut next = oldest;

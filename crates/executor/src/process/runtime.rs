@@ -40,8 +40,9 @@ const REMOVALS: u32 = 32;
 /// Maximum number of buffered events for one receiver.
 const EVENTS: usize = 16;
 
-/// Maximum number of files of a small job. The thread that submits a small job also writes the job's folder.
-/// Writing so few files to the kernel's cache takes microseconds. A change of threads takes tens of microseconds.
+/// Maximum number of files of a small job. The thread that submits a small job also writes the job's folder,
+/// because writing so few files to the kernel's cache takes only microseconds. Passing the work to another thread
+/// would take tens of microseconds.
 const FEW_FILES: usize = 8;
 
 /// Maximum size in bytes of a small job: the sum of the sizes of its files and of its stdin.

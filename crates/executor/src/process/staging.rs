@@ -151,12 +151,12 @@ impl Staging {
         Ok(folder)
     }
 
-    /// Removes a job's output from memory, and moves the job's folder into the staging folder. Returns the new path
-    /// of the folder.
+    /// Removes a job's output from `/dev/shm`, and moves the job's folder into the staging folder. Returns the new
+    /// path of the job's folder.
     pub(crate) fn take_away(&self, folder: &JobFolder) -> io::Result<PathBuf> {
         let away = self.fresh();
-        // The output in memory is removed first, because the links to it are in the folder. After the rename,
-        // another process may delete the folder with the links.
+        // The output in `/dev/shm` is removed first, because the links to it are in the job's folder. After the
+        // rename, another process may delete this folder with the links.
         self.memory.forget(folder);
         fs::rename(folder.path(), &away)?;
         Ok(away)
@@ -229,8 +229,9 @@ impl Drop for Staged {
     }
 }
 
-/// Removes the staging folders of dead processes. First ends the prewarmed sandboxes of dead supervisors: if
-/// a supervisor died while it created a sandbox, this sandbox may still run.
+/// Removes the staging folders of dead processes. A dead process may be a supervisor that created prewarmed
+/// sandboxes in its staging folder. If the supervisor died while it created a sandbox, the sandbox may still run.
+/// So the function kills the processes of such sandboxes before it removes a folder.
 fn sweep(root: &Path) -> io::Result<()> {
     for name in entries(root)? {
         let path = root.join(name);

@@ -19,7 +19,7 @@
 //! |---|---|
 //! | `a` | an argument; the first is the program |
 //! | `e` | a variable, `NAME=value` |
-//! | `n` | the limits, separated by spaces: time limit and grace period in ms, bytes of stdout and of stderr in the outcome, bytes stored, `kill` or `finish` |
+//! | `n` | the limits, separated by spaces: time limit in ms, grace period in ms, maximum bytes of stdout in the outcome, maximum bytes of stderr in the outcome, storage limit of each stream in bytes, `kill` or `finish` |
 //! | `d` | the maximum number of open files of each process of the job |
 //! | `f` | a file: its mode in octal and its path; the next record `c` is its content |
 //! | `i` | the job's stdin |
@@ -37,8 +37,9 @@
 //! | `R why` | the input could not be stored |
 //! | `S time` | the job was started |
 //! | `o bytes`, `e bytes` | output on stdout, on stderr |
-//! | `O bytes`, `E bytes` | the last bytes of the output that exceeds the storage limit |
-//! | `F number state` | the state of an output, such as `missing`; after `content`, lines `f bytes` follow with the content (of a folder: encoded) |
+//! | `O bytes`, `E bytes` | the last bytes of stdout, of stderr, if the stream is longer than the storage limit |
+//! | `F number state` | the state of the output with the index `number`: `content` if the output can be read, or else the reason, such as `missing` |
+//! | `f bytes` | the next bytes of the output in the last line `F`: the content of a file, or the encoded files of a folder |
 //! | `L bytes` | the names of the processes that the job left running, one on each line |
 //! | `X started ended stdout stderr end` | the last line: the times, the bytes written, and the end |
 //!

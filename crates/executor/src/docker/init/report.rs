@@ -1,4 +1,4 @@
-//! Writes the report: the output lines of this program.
+//! Writes the report, which consists of the output lines of this program.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -15,8 +15,8 @@ use crate::{NO_EXIT_CODE, life::End};
 /// of a container engine splits lines of more than 16 KiB.
 pub(crate) const PIECE: usize = 12_000;
 
-/// The writer of the report: the output lines of this program (see `main.rs`). All clones of a `Report` write to the
-/// same output, so each thread can use a clone.
+/// The writer of the report. The report consists of the output lines of this program (see `main.rs`). All clones of
+/// a `Report` write to the same output, so each thread can use a clone.
 #[derive(Clone)]
 pub(crate) struct Report(Arc<Mutex<Out>>);
 

@@ -125,7 +125,8 @@ fn file(line: &str) -> io::Result<(u32, PathBuf)> {
     Ok((u32::from_str_radix(mode, 8).map_err(io::Error::other)?, Path::new(WORK).join(path)))
 }
 
-/// Parses the content of a record that requests an output: `o` for a file, or `F` for a folder (see `main.rs`).
+/// Parses the content of a record `o`, which requests an output file, or of a record `F`, which requests an output
+/// folder (see `main.rs`).
 fn output(line: &str, is_folder: bool) -> io::Result<Output> {
     let (max, path) = line.split_once(' ').ok_or_else(|| odd("an output without a path"))?;
     Ok(Output { max: max.parse().map_err(io::Error::other)?, path: path.into(), is_folder })

@@ -1,5 +1,5 @@
-//! Reads stdout and stderr of the job. Reports the first bytes of each stream up to the storage limit. If a
-//! stream is longer, keeps the last bytes of the stream.
+//! Reads stdout and stderr of the job. Up to the storage limit, reports the bytes of a stream as soon as they are
+//! read. If a stream is longer, also reports its last bytes when the stream has ended.
 
 use std::{
     collections::VecDeque,
@@ -30,14 +30,14 @@ struct Tail {
 }
 
 /// Starts a thread that reads a stream of the job, and writes the bytes to `report` in lines that begin with `letter`.
-/// The thread waits until [`Pump::begin`] passes the stream.
-///
-/// The storage limit is [`Spec::spill`], or `keep` if `keep` is larger. Up to this limit, the thread reports all
-/// bytes as soon as it has read them. If the stream is longer, the thread keeps only the last of the later bytes in
-/// memory, at most half of `keep`. [`Pump::end`] reports these last bytes.
+/// Before the thread reads, it waits until a caller of [`Pump::begin`] passes the stream to it.
 ///
 /// `keep` is the maximum number of bytes of the stream in the job's outcome: half of them from the beginning of the
 /// stream, and half from its end.
+///
+/// The storage limit is [`Spec::spill`], or `keep` if `keep` is larger. Up to this limit, the thread reports all
+/// bytes as soon as it has read them. If the stream is longer, the thread keeps the end of the stream in memory: at
+/// most half of `keep`, and no bytes that were already reported. [`Pump::end`] reports the bytes in memory.
 pub(crate) fn pump<R: Read + Send + 'static>(
     letter: char,
     keep: u64,

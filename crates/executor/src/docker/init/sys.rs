@@ -1,8 +1,8 @@
 //! The system calls that the standard library doesn't wrap.
 //!
 //! The build script compiles this program without other crates. So this file declares the calls itself, and
-//! does not use the crate `libc`. The numbers are those of 64-bit Linux. They are the same on all
-//! architectures of 64-bit Linux.
+//! does not use the crate `libc`. The constants have the values of Linux on x86-64 and 64-bit Arm. Both
+//! architectures have the same values.
 
 use std::{
     ffi::{CStr, CString, c_char, c_int, c_long, c_uint, c_ulong, c_void},

@@ -1,4 +1,5 @@
-//! Starts a child that shares its parent's memory until it executes its program, like `vfork`.
+//! Starts a child process in the same way as `vfork`: the child shares the memory of its parent until the child
+//! executes its program.
 //!
 //! `fork` would copy the supervisor's page tables, and the child would discard the copy at once. The copy takes a
 //! fifth of the time of a short job. `posix_spawn` avoids the copy, but can't set a death signal, enter namespaces

@@ -64,7 +64,7 @@ pub(crate) struct Pump {
 
 impl Pump {
     /// Creates a pump that stores the first `spill_bytes` of a stream in a file. If the stream is longer, the pump
-    /// keeps the last of the later bytes in memory, at most `keep` bytes.
+    /// keeps the end of the stream in memory: at most `keep` bytes, and no bytes that are in the file.
     pub(crate) fn new(
         folder: &JobFolder,
         stream: Stream,

@@ -273,8 +273,8 @@ impl Stream {
     }
 
     /// Reads the available bytes, at most [`PIPE`] of them. The function passes the first bytes of the stream to
-    /// `pass`, up to the limit `self.spill`. It keeps the last of all later bytes in `self.tail`, up to the limit
-    /// `self.keep`.
+    /// `pass`, up to the limit `self.spill`. If the stream is longer, the function keeps the end of the stream in
+    /// `self.tail`: at most `self.keep` bytes, and no bytes that were passed to `pass`.
     fn pump(&mut self, mut pass: impl FnMut(&[u8])) {
         let Some(pipe) = &self.pipe else { return };
         let mut buffer = [0; PIPE];

@@ -1,8 +1,8 @@
 //! The system calls that the standard library doesn't wrap.
 //!
 //! The build script compiles the runner without other crates. So this file declares the calls itself, and
-//! does not use the crate `libc`. The types and numbers are those of 64-bit Linux. Unless a comment states
-//! otherwise, they are the same on all architectures of 64-bit Linux.
+//! does not use the crate `libc`. The types and the values of constants are those of Linux on x86-64 and 64-bit
+//! Arm. Both architectures have the same types and values.
 
 use std::{
     ffi::{CStr, c_char, c_int, c_long, c_short, c_uint, c_ulong, c_void},
