@@ -13,7 +13,7 @@ use windlass_manifest::resolution::Offers;
 use windlass_model::assembly::ElementKind;
 use windlass_model::document::DocumentName;
 use windlass_model::record::{Intent, LaunchedFrom};
-use windlass_model::{AssemblyName, Element, PropertyName, State};
+use windlass_model::{AssemblyName, Element, PropertyName, State, Transition};
 use windlass_secret::SecretRef;
 use windlass_source::{Diagnostic, Diagnostics};
 use windlass_store::Snapshot;
@@ -342,15 +342,15 @@ pub(super) fn is_kept(snapshot: &Snapshot) -> Result<(), LaunchError> {
     }
 }
 
-/// Refuses an application without an instance, and an application that is being destroyed.
+/// Refuses an application without an instance: its launch has not succeeded, or its destruction has begun.
 fn is_launched(snapshot: &Snapshot) -> Result<(), LaunchError> {
-    is_kept(snapshot)?;
-    let record = component(snapshot).and_then(|found| snapshot.elements.get(&found.name));
-    match record.map(|record| record.state).unwrap_or_default() {
-        State::Absent | State::Created | State::Failed => {
-            Err(LaunchError::NotLaunched(snapshot.assembly.name.clone()))
+    let name = || snapshot.assembly.name.clone();
+    match component(snapshot).and_then(|found| snapshot.elements.get(&found.name)) {
+        Some(record) if matches!(record.attempted, Some(Transition::Uninstall | Transition::Delete)) => {
+            Err(LaunchError::BeingDestroyed(name()))
         }
-        _ => Ok(()),
+        Some(record) if !matches!(record.state, State::Absent | State::Created | State::Failed) => Ok(()),
+        _ => Err(LaunchError::NotLaunched(name())),
     }
 }
 
