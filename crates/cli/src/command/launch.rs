@@ -14,14 +14,14 @@ use windlass::model::record::{CommandRecord, Intent};
 use windlass::model::{AssemblyName, CommandId};
 
 use super::forget::Forgetting;
-use super::process::{Execution, JsonEnd};
+use super::process::{Execution, JsonEnd, text};
 use super::{collected, fail, grace, open_against, plan, print_json};
 use crate::args::launch::{
     AppCheckArgs, AppCommandArgs, AppForgetArgs, CommandsArgs, DestroyArgs, DiscoverArgs, LaunchArgs,
     LaunchCommand, ReconfigureArgs,
 };
 use crate::args::{Format, HowArgs, RunArgs};
-use crate::output::{BAD, GOOD, STRONG, print_lines, say, styled, tell};
+use crate::output::{BAD, GOOD, STRONG, continued, one_line, print_lines, say, styled, tell};
 use crate::{diagnostics, exit, signals};
 
 /// Runs a command on applications.
@@ -278,7 +278,7 @@ fn show_called(view: &CalledCommandView, format: Format) {
         }
         "failed" => {
             let why = view.problem.as_deref().unwrap_or("its script has failed");
-            say!("{} `{command}` ({id}): {why}", styled(BAD, "failed:"));
+            say!("{} `{command}` ({id}): {}", styled(BAD, "failed:"), continued(why));
         }
         _ => say!("{id}: `{command}` is {state}; `windlass app command --wait {id}` waits for its result"),
     }
@@ -286,10 +286,7 @@ fn show_called(view: &CalledCommandView, format: Format) {
 
 fn print_result(result: &Value) {
     for (name, value) in CommandRecord::fields(result) {
-        match value.as_str() {
-            Some(text) => say!("{name}: {text}"),
-            None => say!("{name}: {value}"),
-        }
+        say!("{}: {}", one_line(name), text(value));
     }
 }
 
@@ -385,7 +382,7 @@ async fn check(args: AppCheckArgs) -> ExitCode {
     print_lines(view.applications.iter().map(|CheckedView { name, result, status, message }| {
         let style = if ["failed", "dropped"].contains(result) { BAD } else { GOOD };
         let status = status.map(|status| format!(", {status}")).unwrap_or_default();
-        let message = message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
+        let message = message.as_ref().map(|message| format!(": {}", one_line(message))).unwrap_or_default();
         format!("{} {}{status}{message}", styled(STRONG, format!("{name}:")), styled(style, result))
     }));
     code
@@ -410,8 +407,13 @@ async fn discover(args: DiscoverArgs) -> ExitCode {
     }
     print_lines(view.found.iter().map(|found| {
         let name = found.name.as_ref().map(|name| format!(", application `{name}`")).unwrap_or_default();
-        let problem = found.problem.as_ref().map(|problem| format!(": {problem}")).unwrap_or_default();
-        format!("{} {}{name}{problem}", styled(STRONG, format!("{}:", found.natural_id)), found.result)
+        let problem =
+            found.problem.as_ref().map(|problem| format!(": {}", continued(problem))).unwrap_or_default();
+        format!(
+            "{} {}{name}{problem}",
+            styled(STRONG, format!("{}:", one_line(&found.natural_id))),
+            found.result
+        )
     }));
     code
 }

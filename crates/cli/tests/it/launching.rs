@@ -312,6 +312,26 @@ fn a_check_covers_all_applications_of_a_factory() {
     assert_eq!(env.json(&["app", "check"])["applications"].as_array().unwrap().len(), 2);
 }
 
+/// Line breaks in the texts of scripts are escaped, so that a script can't add lines to the output.
+#[test]
+fn texts_of_scripts_stay_in_their_lines() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-1"]);
+    env.write(
+        "cloud/i-1",
+        r#"{"ip": "203.0.113.9\nvm: gone", "size": "big\nno", "ill": "full\nvm: destroyed"}"#,
+    );
+    assert_eq!(env.ok(&["app", "check"]).out(), "vm: changed, degraded: full\\nvm: destroyed\n");
+    let status = env.ok(&["status", "vm"]).out();
+    for line in ["  compute.ip: 203.0.113.9\\nvm: gone", "  compute.size: big\\nno"] {
+        assert!(status.lines().any(|shown| shown == line), "{status}");
+    }
+    assert!(!status.lines().any(|line| line.starts_with("vm: ")), "{status}");
+    env.write("cloud/i-1", r#"{"ip": "203.0.113.9", "size": "big\nno"}"#);
+    let run = env.ok(&["app", "command", "vm", "control.resize", "-a", "size=small"]);
+    assert!(run.out().ends_with("was: big\\nno\n"), "{run}");
+}
+
 /// The log contains the changes that a check has found. A check without changes writes nothing.
 #[test]
 fn what_a_check_has_found_is_logged() {
