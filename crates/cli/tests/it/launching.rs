@@ -172,7 +172,7 @@ if os.path.exists(path("slow")):
     time.sleep(2.5)
 found = sorted(name for name in os.listdir(cloud) if name.startswith("i-") and not name.endswith(".new"))
 trace("discovered")
-answer({id: dict(state(read(id)), name="machine " + id) for id in found})
+answer({**{id: dict(state(read(id)), name="machine " + id) for id in found}, **(read("listed") or {})})
 "#;
 
 /// Returns a project with a cloud. Its applications are published, and their factory is a service.
@@ -804,6 +804,35 @@ fn a_revision_with_another_configuration_is_applied() {
 
 /// A discovered instance that was created outside of windlass becomes an application. An application whose
 /// instance is no longer found stays.
+/// A malformed entry in the output of a discovery concerns only its own instance.
+#[test]
+fn a_malformed_entry_of_a_discovery_affects_no_other() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-own"]);
+    env.write("cloud/listed", r#"{"i-own": {"name": null}, "i-1": 7, "i-2": {"name": "two"}}"#);
+    let discovered = |options: &[&str]| {
+        let run = env.run(&[&["app", "discover", "factory"], options].concat());
+        assert_eq!(run.code(), Some(1), "{run}");
+        // The problem names its place after the message.
+        let shown = run.out();
+        let shown = shown.lines().filter(|line| !line.starts_with(' '));
+        shown.map(|line| line.split(": stdout of").next().unwrap().to_owned()).collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(discovered(&["--dry-run"]), @r"
+    i-own: known, application `vm`: the output of `discover.py` can't be used: instance `i-own`: `name`: expected a string, found null
+    i-1: new: the output of `discover.py` can't be used: instance `i-1`: expected a map of fields and operators, found a number
+    i-2: new
+    ");
+    assert_snapshot!(discovered(&[]), @r"
+    i-own: known, application `vm`: the output of `discover.py` can't be used: instance `i-own`: `name`: expected a string, found null
+    i-1: new: the output of `discover.py` can't be used: instance `i-1`: expected a map of fields and operators, found a number
+    i-2: adopted, application `two`
+    ");
+    let log = env.json(&["log", "vm"]);
+    assert_snapshot!(log["checks"][0]["message"].as_str().unwrap(), @"the health check failed: the output of `discover.py` can't be used: instance `i-own`: `name`: expected a string, found null");
+    assert_snapshot!(env.ok(&["app", "check", "vm"]).out(), @"vm: changed, active");
+}
+
 #[test]
 fn what_a_factory_finds_is_adopted() {
     let env = cloud();
