@@ -12,6 +12,7 @@ use windlass_model::resolve::text_of;
 use windlass_source::Diagnostic;
 use windlass_update_ops::Update;
 
+use crate::natural;
 use crate::output::Output;
 use crate::status::{said_of, text_at};
 use crate::style::Adapter;
@@ -46,7 +47,8 @@ pub(crate) fn found(
     let mut all = Vec::new();
     let mut problems = Vec::new();
     for said in output.instances {
-        match said.update {
+        let wrong_id = natural::problem(&said.id).map(|problem| problem.at(output.source.place(said.span)));
+        match wrong_id.map_or(said.update, |problem| Err(vec![problem])) {
             Ok(update) => all.push(instance(said.id, update)),
             Err(wrong) if query.purpose == Purpose::Inventory => {
                 all.push(Found { report: Err(failed(&wrong)), ..Found::new(said.id, BTreeMap::new()) });

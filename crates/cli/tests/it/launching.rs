@@ -809,7 +809,7 @@ fn a_revision_with_another_configuration_is_applied() {
 fn a_malformed_entry_of_a_discovery_affects_no_other() {
     let env = cloud();
     env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-own"]);
-    env.write("cloud/listed", r#"{"i-own": {"name": null}, "i-1": 7, "i-2": {"name": "two"}}"#);
+    env.write("cloud/listed", r#"{"i-own": {"name": null}, "i-1": 7, "i-2": {"name": "two"}, "i\n3": {}}"#);
     let discovered = |options: &[&str]| {
         let run = env.run(&[&["app", "discover", "factory"], options].concat());
         assert_eq!(run.code(), Some(1), "{run}");
@@ -818,16 +818,18 @@ fn a_malformed_entry_of_a_discovery_affects_no_other() {
         let shown = shown.lines().filter(|line| !line.starts_with(' '));
         shown.map(|line| line.split(": stdout of").next().unwrap().to_owned()).collect::<Vec<_>>().join("\n")
     };
-    assert_snapshot!(discovered(&["--dry-run"]), @r"
+    assert_snapshot!(discovered(&["--dry-run"]), @r#"
     i-own: known, application `vm`: the output of `discover.py` can't be used: instance `i-own`: `name`: expected a string, found null
     i-1: new: the output of `discover.py` can't be used: instance `i-1`: expected a map of fields and operators, found a number
     i-2: new
-    ");
-    assert_snapshot!(discovered(&[]), @r"
+    i\n3: new: the output of `discover.py` can't be used: the id "i\n3" of the instance contains a control character
+    "#);
+    assert_snapshot!(discovered(&[]), @r#"
     i-own: known, application `vm`: the output of `discover.py` can't be used: instance `i-own`: `name`: expected a string, found null
     i-1: new: the output of `discover.py` can't be used: instance `i-1`: expected a map of fields and operators, found a number
     i-2: adopted, application `two`
-    ");
+    i\n3: new: the output of `discover.py` can't be used: the id "i\n3" of the instance contains a control character
+    "#);
     let log = env.json(&["log", "vm"]);
     assert_snapshot!(log["checks"][0]["message"].as_str().unwrap(), @"the health check failed: the output of `discover.py` can't be used: instance `i-own`: `name`: expected a string, found null");
     assert_snapshot!(env.ok(&["app", "check", "vm"]).out(), @"vm: changed, active");

@@ -170,7 +170,7 @@ async fn discovery_of_vms() {
 /// The discovery of a factory reads the other instances. A search for one instance fails.
 #[tokio::test]
 async fn an_instance_that_violates_the_protocol_affects_no_other() {
-    let output = "instances:\n  i-1: {name: null}\n  i-2: {name: two}\n  i-3: 7";
+    let output = "instances:\n  i-1: {name: null}\n  i-2: {name: two}\n  i-3: 7\n  '':\n  \"i\\n4\":";
     let inventory = query(package(VM_FACTORY, output), vm_factory());
     let found = Script::default().discover(&Place::new(), &inventory).await.unwrap();
     let reports: Vec<String> = found
@@ -184,10 +184,25 @@ async fn an_instance_that_violates_the_protocol_affects_no_other() {
     i-1: the output of `discover.py` can't be used: instance `i-1`: `name`: expected a string, found null
     i-2: {"name":"two"}
     i-3: the output of `discover.py` can't be used: instance `i-3`: expected a map of fields and operators, found a number
+    : the output of `discover.py` can't be used: the id "" of the instance is empty
+    i
+    4: the output of `discover.py` can't be used: the id "i\n4" of the instance contains a control character
     "#);
     let reference = Query { purpose: Purpose::Reference, ..inventory };
     let failure = Script::default().discover(&Place::new(), &reference).await.unwrap_err();
-    insta::assert_snapshot!(failure.message, @"the output of `discover.py` can't be used: instance `i-1`: `name`: expected a string, found null (and 1 more)");
+    insta::assert_snapshot!(failure.message, @"the output of `discover.py` can't be used: instance `i-1`: `name`: expected a string, found null (and 3 more)");
+}
+
+#[tokio::test]
+async fn a_launch_chooses_an_id_for_people() {
+    for (id, what) in [
+        ("''", r#""" of the instance is empty"#),
+        (r#""i\t1""#, r#""i\t1" of the instance contains a control character"#),
+    ] {
+        let stdout = format!("instances:\n  {id}: {{instanceId: {}}}", world::INSTANCE);
+        let failure = printed(call("Install", package(VM, "")), &stdout).await.unwrap_err();
+        assert_eq!(failure.message, format!("the output of `launch.py` can't be used: the id {what}"));
+    }
 }
 
 #[tokio::test]
