@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 
 use crate::env::{TestEnv, until};
 use crate::proc::Process;
+use crate::run::Running;
 
 /// A manifest of virtual machines. The factory is `VM Factory`.
 const VM: &str = r#"
@@ -310,6 +311,20 @@ fn a_check_covers_all_applications_of_a_factory() {
     let checks: Vec<String> = trace(&env).split_off(before);
     assert_eq!(checks.len(), 1, "{checks:?}");
     assert_eq!(env.json(&["app", "check"])["applications"].as_array().unwrap().len(), 2);
+}
+
+/// Each of several launches at the same time takes the next free name.
+#[test]
+fn simultaneous_launches_have_different_names() {
+    let env = cloud();
+    let launches: Vec<_> = (0..4).map(|_| env.spawn(&["app", "launch", "VM"])).collect();
+    let runs: Vec<_> = launches.into_iter().map(Running::end).collect();
+    for run in &runs {
+        assert_eq!(run.code(), Some(0), "{run}");
+    }
+    let checked = env.json(&["app", "check"]);
+    let names = checked["applications"].as_array().unwrap().iter().map(|of| of["name"].as_str().unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), ["vm", "vm-2", "vm-3", "vm-4"]);
 }
 
 /// Line breaks in the texts of scripts are escaped, so that a script can't add lines to the output.
