@@ -12,6 +12,7 @@ use windlass::launching::{
 };
 use windlass::model::record::{CommandRecord, Intent};
 use windlass::model::{AssemblyName, CommandId};
+use windlass::saved::SavedPlanError;
 
 use super::forget::Forgetting;
 use super::process::{Execution, JsonEnd, text};
@@ -39,6 +40,9 @@ pub(crate) async fn run(command: LaunchCommand) -> ExitCode {
 }
 
 async fn launch(args: LaunchArgs) -> ExitCode {
+    if args.how.output.is_some() {
+        return fail(&SavedPlanError::NoPlan.into());
+    }
     let given = match collected("-p ", &args.parameters, &args.params, &[]) {
         Ok(given) => given,
         Err(code) => return code,
@@ -88,7 +92,10 @@ async fn launch_one(args: &LaunchArgs, input: &LaunchInput, stop: &Stop) -> Exit
 }
 
 async fn destroy(args: DestroyArgs) -> ExitCode {
-    let HowArgs { dry, output: _, queue, run } = &args.how;
+    let HowArgs { dry, output, queue, run } = &args.how;
+    if output.is_some() {
+        return fail(&SavedPlanError::NoPlan.into());
+    }
     let stop = signals::listen(grace(run));
     if let Err(code) = all_are_applications(&args.names).await {
         return code;

@@ -327,6 +327,19 @@ fn simultaneous_launches_have_different_names() {
     assert_eq!(names.collect::<Vec<_>>(), ["vm", "vm-2", "vm-3", "vm-4"]);
 }
 
+#[test]
+fn launches_and_removals_are_not_saved_as_plans() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM"]);
+    for command in [["launch", "VM"], ["destroy", "vm"]] {
+        let refusal = env.refuses(&[&["app"], &command[..], &["--dry-run", "-o", "saved.plan"]].concat());
+        assert_eq!(
+            refusal,
+            "error[WL0576]: this command can't be saved as a plan; omit `-o`, and `--dry-run` alone shows the plan\n"
+        );
+    }
+}
+
 /// Line breaks in the texts of scripts are escaped, so that a script can't add lines to the output.
 #[test]
 fn texts_of_scripts_stay_in_their_lines() {
