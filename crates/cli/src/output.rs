@@ -121,6 +121,17 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Escapes the line breaks of a text that comes from a script or a document, so that the text can't add lines to
+/// the output. The print functions escape all other control characters.
+pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+    if text.contains('\n') { Cow::Owned(text.replace('\n', "\\n")) } else { Cow::Borrowed(text) }
+}
+
+/// Indents all lines of a text except the first, so that they can't be mistaken for lines of windlass.
+pub(crate) fn continued(text: &str) -> String {
+    text.trim_end().replace('\n', "\n          | ")
+}
+
 /// An escaper for a byte stream that is printed on a terminal. It receives the stream in pieces, and escapes the
 /// same characters as [visible]. Bytes that are not UTF-8 become escapes such as `\x9b`.
 #[derive(Debug, Default)]
@@ -363,6 +374,14 @@ mod tests {
             assert_eq!(visible(text), shown);
             assert_eq!(drawn(text), shown);
         }
+    }
+
+    #[test]
+    fn a_text_of_a_script_adds_no_lines() {
+        for (text, shown) in [("a", "a"), ("a\nb\r\n", "a\\nb\\r\\n"), ("\n\u{1b}[2J", "\\n\\u001b[2J")] {
+            assert_eq!(drawn(&one_line(text)), shown);
+        }
+        assert_eq!(continued("a\nb\n"), "a\n          | b");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use windlass_model::name::DriverKind;
 use windlass_model::record::{Effect, Failure};
 use windlass_model::{Action, CommandName, Timestamp};
 
-use crate::call::{Call, Input, Observed, Report};
+use crate::call::{Call, Input, Observed, Report, Settled};
 use crate::keys::{Setting, SettingError};
 use crate::location::Location;
 use crate::masking::texts;
@@ -181,11 +181,12 @@ pub struct Found {
     pub name: Option<String>,
     /// The properties of the instance.
     pub properties: BTreeMap<String, Value>,
-    /// The updates of the instance document, and the log entries.
+    /// The updates of the instance document, and the log entries. A failure means that the description of this instance
+    /// violates the protocol. The descriptions of the other instances are not affected.
     ///
     /// A search may list an instance with the remark that the instance no longer exists. The field `settled` of the
     /// report is then [`Settled::Gone`](crate::Settled::Gone).
-    pub report: Report,
+    pub report: Result<Report, Failure>,
 }
 
 impl Found {
@@ -194,7 +195,12 @@ impl Found {
     pub fn new(natural: impl Into<String>, properties: BTreeMap<String, Value>) -> Self {
         let natural = natural.into();
         let report = Report { natural: Some(natural.clone()), ..Report::settled() };
-        Self { natural, name: None, properties, report }
+        Self { natural, name: None, properties, report: Ok(report) }
+    }
+
+    /// Tells whether the search reports that the instance no longer exists.
+    pub fn is_gone(&self) -> bool {
+        self.report.as_ref().is_ok_and(|report| report.settled == Settled::Gone)
     }
 
     /// Removes the entry `name` from the updates of the instance document. The field [`name`](Self::name) does not
@@ -204,9 +210,8 @@ impl Found {
     /// recorded name.
     #[must_use]
     pub fn without_name(mut self) -> Self {
-        if let Some(updates) = self.report.updates.as_object_mut() {
-            updates.remove("name");
-        }
+        let updates = self.report.as_mut().ok().and_then(|report| report.updates.as_object_mut());
+        updates.and_then(|updates| updates.remove("name"));
         self
     }
 }

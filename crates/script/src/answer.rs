@@ -12,6 +12,7 @@ use windlass_update_ops::{Op, Update};
 use crate::codes;
 use crate::failure::Reporter;
 use crate::input;
+use crate::natural;
 use crate::output::{Output, Said};
 use crate::role::Role;
 use crate::status::{StatusSaid, said_of, text_at};
@@ -57,6 +58,11 @@ impl Printed<'_> {
         let Some(said) = wanted else { return Ok(answer(None, Update::new(), &notes, self.call)) };
         notes.extend(said.notices.iter().cloned());
         let place = output.source.place(said.span);
+        if *self.role == Role::Launch
+            && let Some(problem) = natural::problem(&said.id)
+        {
+            return Err(vec![problem.at(place)]);
+        }
         let update = self.checked_id(said, &place)?;
         let update = self.without_strange_commands(said, update, &place, &mut notes);
         notes.extend(self.lost_outputs(said, &update, &place));

@@ -35,6 +35,8 @@ windlass_source::codes! {
         "Results are pushed to `commands.<id>`, where the id is the one below `commands` in the input. Results of other commands are ignored.";
     BAD_REQUEST = "WL0429", "input document that no script reads",
         "The input of a script is one YAML document. The document contains `configuration`, and the instances below `launch` or `instances`. The input of a discovery contains no instances:\n\n```yaml\nconfiguration: {location.region: eu-1}\ninstances:\n  i-1:\n    configuration: {properties.size: 3}\n    commands:\n      c1: {operations: {grow: {by: 2}}}\n```\n\nAn instance has `configuration` and `commands`, or is null. `windlass schema script-input` prints the JSON Schema of the document, for editors.";
+    NATURAL_ID = "WL0430", "id that no instance can have",
+        "The natural id of an instance is the key below `instances`. The script that launches or discovers the instance chooses the id, such as the id of a virtual machine in its cloud. The id must not be empty, and must not contain control characters such as line breaks.\n\nLet the script print the id that the instance has outside of windlass.";
     OUTPUT_FILE = "WL0440", "output file that can't be used",
         "A plain script writes each output property to a file of its name in the folder `$WINDLASS_OUT`:\n\n```sh\nprintf 10.0.0.5 >\"$WINDLASS_OUT/address\"\necho '[80, 443]' >\"$WINDLASS_OUT/ports.json\"\n```\n\nA file contains a text in UTF-8, or one JSON value if its name ends with `.json`. All files together may have 4 MiB. Folders, links and pipes are not read. If one file can't be used, nothing of the script's output is applied.";
     FOUND_LINE = "WL0441", "line of a discovery that can't be used",

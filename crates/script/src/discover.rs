@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use windlass_driver::contract::{Found, Purpose, Query};
 use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
-use windlass_driver::{Report, Settled};
+use windlass_driver::{Failure, Report, Settled};
 use windlass_executor::Captured;
 use windlass_model::instance::{InstanceView, shape, take_log};
 use windlass_model::resolve::text_of;
 use windlass_source::Diagnostic;
 use windlass_update_ops::Update;
 
+use crate::natural;
 use crate::output::Output;
 use crate::status::{said_of, text_at};
 use crate::style::Adapter;
@@ -22,13 +23,18 @@ use crate::style::Adapter;
 /// The function leaves out an instance if a property of the instance differs from the value that `query` requests.
 /// A property that the script does not report is not compared.
 ///
+/// An inventory also returns the instances whose updates violate the protocol. Their reports are failures, which
+/// `failed` creates from the problems.
+///
 /// # Errors
-/// All problems of the output.
+/// All problems of the output as a whole. If the search is no inventory, also the problems of single instances: the
+/// search must find exactly one instance, and an unreadable instance could be this one.
 pub(crate) fn found(
     script: &str,
     stdout: &Captured,
     query: &Query,
     adapter: Adapter,
+    failed: impl Fn(&[Diagnostic]) -> Failure,
 ) -> Result<Vec<Found>, Vec<Diagnostic>> {
     // For an inventory, the script belongs to a factory, but the found instances are applications. The package of
     // the factory does not declare the pins of applications. So the output is parsed with a shape that permits all
@@ -41,8 +47,12 @@ pub(crate) fn found(
     let mut all = Vec::new();
     let mut problems = Vec::new();
     for said in output.instances {
-        match said.update {
+        let wrong_id = natural::problem(&said.id).map(|problem| problem.at(output.source.place(said.span)));
+        match wrong_id.map_or(said.update, |problem| Err(vec![problem])) {
             Ok(update) => all.push(instance(said.id, update)),
+            Err(wrong) if query.purpose == Purpose::Inventory => {
+                all.push(Found { report: Err(failed(&wrong)), ..Found::new(said.id, BTreeMap::new()) });
+            }
             Err(wrong) => problems.extend(wrong),
         }
     }
@@ -61,7 +71,7 @@ fn instance(natural: String, update: Update) -> Found {
     let updates = if rest.is_empty() { Value::Null } else { rest.to_value() };
     let settled = if is_gone { Settled::Gone } else { Settled::Yes };
     let report = Report { natural: Some(natural.clone()), updates, private: None, log, settled };
-    Found { natural, name, properties, report }
+    Found { natural, name, properties, report: Ok(report) }
 }
 
 fn properties(update: &Update) -> BTreeMap<String, Value> {

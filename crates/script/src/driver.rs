@@ -146,11 +146,12 @@ impl Driver for Script {
         let limits = job.limits.clone();
         let outcome = context.job(Role::Discover.job_name(), job).await?;
         reporter.check(&outcome, &limits)?;
+        let failed = |problems: &[Diagnostic]| reporter.protocol(problems, &outcome.stderr);
         let found = match settings.style {
-            Style::Full => discover::found(script.name(), &outcome.stdout, query, settings.adapter),
+            Style::Full => discover::found(script.name(), &outcome.stdout, query, settings.adapter, failed),
             Style::Plain => plain::discover::found(script.name(), &outcome.stdout, query),
         };
-        found.map_err(|problems| reporter.protocol(&problems, &outcome.stderr))
+        found.map_err(|problems| failed(&problems))
     }
 }
 

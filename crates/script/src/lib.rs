@@ -152,6 +152,7 @@
 //! | `request` | the reading of an input document: [`Request`] |
 //! | `job` | the job that runs a script |
 //! | `output` | the output document of a script: [`Output`] |
+//! | `natural` | the rules for ids that scripts choose for instances |
 //! | `published` | the secrets in the output |
 //! | `answer`, `status` | the answer for the instance of a call |
 //! | `verdict`, `observe`, `discover` | the result of a call, an observation, and a search |
@@ -175,6 +176,7 @@ mod failure;
 mod input;
 mod job;
 mod keys;
+mod natural;
 mod observe;
 mod output;
 mod plain;

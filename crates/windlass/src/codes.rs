@@ -127,9 +127,9 @@ windlass_source::codes! {
          Run `windlass apply PLAN` with the values of that time, or save a new plan with `windlass plan FILE \
          -o PLAN`.";
     NO_PLAN = "WL0576", "intent without a saved plan",
-        "The plan of this intent can't be saved: it depends on an answer or on arguments that a file does \
-         not keep. Examples are `windlass call` and `windlass retry --assume`. No file was written, and \
-         nothing was changed.\n\n\
+        "The plan of this command can't be saved: it depends on an answer, on arguments or on a launched \
+         application, and a plan file does not keep these. Examples are `windlass call`, `windlass retry --assume`, \
+         `windlass app launch` and `windlass app destroy`. No file was written, and nothing was changed.\n\n\
          Omit `-o`. `--dry-run` alone shows the plan.";
     SECRETS = "WL0577", "wrong secrets for a saved plan",
         "A saved plan contains no secrets, so each has to be given again, and other parameters can't be \

@@ -32,6 +32,8 @@ Examples:
   windlass app launch 'VM Factory' -p configuration.region=eu-1
   windlass app launch VM --name vm-1 -p configuration.size=small
   windlass app launch VM --env production --count 3")]
+// The plan of a launch can't be saved.
+#[command(mut_arg("output", |output| output.hide(true)))]
 pub(crate) struct LaunchArgs {
     /// The title of the application
     pub(crate) title: String,
@@ -67,6 +69,8 @@ pub(crate) struct LaunchArgs {
 Examples:
   windlass app destroy vm-1
   windlass app destroy vm-1 vm-2")]
+// The plan of a removal can't be saved.
+#[command(mut_arg("output", |output| output.hide(true)))]
 pub(crate) struct DestroyArgs {
     /// The applications
     #[arg(required = true)]

@@ -11,7 +11,7 @@ use super::consent::{can_ask, confirm};
 use super::{fail, open_against, plural, print_json};
 use crate::args::{DryRunArgs, ForgetArgs, Format};
 use crate::failure::fault;
-use crate::output::{DIM, STRONG, say, styled};
+use crate::output::{DIM, STRONG, one_line, say, styled};
 use crate::{codes, exit, signals};
 
 pub(crate) async fn run(args: ForgetArgs) -> ExitCode {
@@ -81,7 +81,7 @@ fn show(view: &ForgetView, format: Format) -> ExitCode {
         return print_json(view);
     }
     for resource in &view.resources {
-        let natural = resource.natural_id.iter().map(|id| format!(" {}", styled(DIM, id)));
+        let natural = resource.natural_id.iter().map(|id| format!(" {}", styled(DIM, one_line(id))));
         say!("  {} {}{}", resource.name.local(), resource.state, natural.collect::<String>());
     }
     let what = view.part.as_ref().map_or(view.assembly.as_str(), |part| part.local());

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use windlass::model::record::ProcessStatus;
+use windlass::model::resolve::text_of;
 use windlass::model::{ProcessId, Timestamp};
 use windlass::view::process::{HistoryView, ProcessEndView, VersionView};
 
@@ -82,7 +83,7 @@ impl Entry<'_> {
         }
         let Some(version) = self.version else { return };
         for (name, value) in &version.parameters {
-            say!("  {name}: {}", super::process::text(value).trim_end().replace('\n', "\n    "));
+            say!("  {name}: {}", text_of(value).trim_end().replace('\n', "\n    "));
         }
         if !version.changes.is_empty() {
             // A failed process made only some of its changes, so a rollback has fewer changes to undo.

@@ -8,7 +8,7 @@ use windlass::launching::{JobSummary, JobView, Launcher, ReplayView};
 use super::{fail, open_against, print_json};
 use crate::args::{Format, JobArgs, JobCommand, JobIdArgs, JobLsArgs};
 use crate::exit;
-use crate::output::{BAD, STRONG, say, styled};
+use crate::output::{BAD, STRONG, continued, one_line, say, styled};
 
 /// Shows recorded jobs, or parses the recorded output of a job again.
 pub(crate) async fn run(args: JobArgs) -> ExitCode {
@@ -71,9 +71,9 @@ async fn replay(args: JobIdArgs) -> ExitCode {
     print_job(&view.job);
     for application in &view.applications {
         say!("{}", styled(STRONG, format!("{}:", application.name)));
-        application.log.iter().for_each(|line| say!("  log: {line}"));
+        application.log.iter().for_each(|line| say!("  log: {}", one_line(line)));
         if let Some(problem) = &application.problem {
-            say!("  {} {problem}", styled(BAD, "problem:"));
+            say!("  {} {}", styled(BAD, "problem:"), continued(problem));
             continue;
         }
         print_update("updates", &application.updates);

@@ -12,17 +12,18 @@ use windlass::launching::{
 };
 use windlass::model::record::{CommandRecord, Intent};
 use windlass::model::{AssemblyName, CommandId};
+use windlass::saved::SavedPlanError;
 
 use super::change::answer_of;
 use super::forget::Forgetting;
-use super::process::{Execution, JsonEnd};
+use super::process::{Execution, JsonEnd, text};
 use super::{collected, fail, grace, open_against, plan, print_json};
 use crate::args::launch::{
     AppCheckArgs, AppCommandArgs, AppForgetArgs, CommandsArgs, DestroyArgs, DiscoverArgs, LaunchArgs,
     LaunchCommand, ReconfigureArgs,
 };
 use crate::args::{Format, HowArgs, RunArgs};
-use crate::output::{BAD, GOOD, STRONG, print_lines, say, styled, tell};
+use crate::output::{BAD, GOOD, STRONG, continued, one_line, print_lines, say, styled, tell};
 use crate::{diagnostics, exit, signals};
 
 /// Runs a command on applications.
@@ -40,6 +41,9 @@ pub(crate) async fn run(command: LaunchCommand) -> ExitCode {
 }
 
 async fn launch(args: LaunchArgs) -> ExitCode {
+    if args.how.output.is_some() {
+        return fail(&SavedPlanError::NoPlan.into());
+    }
     let given = match collected("-p ", &args.parameters, &args.params, &[]) {
         Ok(given) => given,
         Err(code) => return code,
@@ -89,7 +93,10 @@ async fn launch_one(args: &LaunchArgs, input: &LaunchInput, stop: &Stop) -> Exit
 }
 
 async fn destroy(args: DestroyArgs) -> ExitCode {
-    let HowArgs { dry, output: _, queue, run } = &args.how;
+    let HowArgs { dry, output, queue, run } = &args.how;
+    if output.is_some() {
+        return fail(&SavedPlanError::NoPlan.into());
+    }
     let stop = signals::listen(grace(run));
     if let Err(code) = all_are_applications(&args.names).await {
         return code;
@@ -286,7 +293,7 @@ fn show_called(view: &CalledCommandView, format: Format) {
         }
         "failed" => {
             let why = view.problem.as_deref().unwrap_or("its script has failed");
-            say!("{} `{command}` ({id}): {why}", styled(BAD, "failed:"));
+            say!("{} `{command}` ({id}): {}", styled(BAD, "failed:"), continued(why));
         }
         _ => say!("{id}: `{command}` is {state}; `windlass app command --wait {id}` waits for its result"),
     }
@@ -294,10 +301,7 @@ fn show_called(view: &CalledCommandView, format: Format) {
 
 fn print_result(result: &Value) {
     for (name, value) in CommandRecord::fields(result) {
-        match value.as_str() {
-            Some(text) => say!("{name}: {text}"),
-            None => say!("{name}: {value}"),
-        }
+        say!("{}: {}", one_line(name), text(value));
     }
 }
 
@@ -393,7 +397,7 @@ async fn check(args: AppCheckArgs) -> ExitCode {
     print_lines(view.applications.iter().map(|CheckedView { name, result, status, message }| {
         let style = if ["failed", "dropped"].contains(result) { BAD } else { GOOD };
         let status = status.map(|status| format!(", {status}")).unwrap_or_default();
-        let message = message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
+        let message = message.as_ref().map(|message| format!(": {}", one_line(message))).unwrap_or_default();
         format!("{} {}{status}{message}", styled(STRONG, format!("{name}:")), styled(style, result))
     }));
     code
@@ -418,8 +422,13 @@ async fn discover(args: DiscoverArgs) -> ExitCode {
     }
     print_lines(view.found.iter().map(|found| {
         let name = found.name.as_ref().map(|name| format!(", application `{name}`")).unwrap_or_default();
-        let problem = found.problem.as_ref().map(|problem| format!(": {problem}")).unwrap_or_default();
-        format!("{} {}{name}{problem}", styled(STRONG, format!("{}:", found.natural_id)), found.result)
+        let problem =
+            found.problem.as_ref().map(|problem| format!(": {}", continued(problem))).unwrap_or_default();
+        format!(
+            "{} {}{name}{problem}",
+            styled(STRONG, format!("{}:", one_line(&found.natural_id))),
+            found.result
+        )
     }));
     code
 }

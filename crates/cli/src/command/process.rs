@@ -26,7 +26,7 @@ use super::{consent, fail, plural, print_json};
 use crate::alike;
 use crate::args::Format;
 use crate::outage::Outage;
-use crate::output::{BAD, DIM, GOOD, STRONG, print_event, say, styled, tell};
+use crate::output::{BAD, DIM, GOOD, STRONG, one_line, print_event, say, styled, tell};
 use crate::progress::Progress;
 use crate::{diagnostics, exit};
 
@@ -650,10 +650,10 @@ fn code(ended: &Ended) -> ExitCode {
     }
 }
 
-/// Formats a value: text as it is, everything else as JSON.
+/// Formats a value in one line: text as it is, with escaped line breaks, and everything else as JSON.
 pub(crate) fn text(value: &Value) -> String {
     match value {
-        Value::String(text) => text.clone(),
+        Value::String(text) => one_line(text).into_owned(),
         other => other.to_string(),
     }
 }

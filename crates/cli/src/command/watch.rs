@@ -14,7 +14,7 @@ use windlass::model::{AssemblyName, Timestamp};
 use super::{fail, grace, open, plural};
 use crate::args::{Format, MetricArgs, MetricCommand, WatchArgs};
 use crate::failure::fault;
-use crate::output::{BAD, DIM, GOOD, ODD, say, styled, tell};
+use crate::output::{BAD, DIM, GOOD, ODD, continued, one_line, say, styled, tell};
 use crate::{codes, exit, signals};
 
 /// Maximum number of received readings of metrics that the daemon has not processed yet.
@@ -131,23 +131,27 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
             say!("{at} {assembly}: {} it is healthy again", styled(GOOD, format!("{part}:")));
         }
         Notice::CheckFails { assembly, what, why } => {
-            say!("{at} {assembly}: {} {why}", styled(BAD, format!("the {what} fails:")));
+            say!("{at} {assembly}: {} {}", styled(BAD, format!("the {what} fails:")), continued(why));
         }
         Notice::CheckWorks { assembly, what } => {
             say!("{at} {assembly}: {}", styled(GOOD, format!("the {what} works again")));
         }
         Notice::StatusChanged { assembly, status } => {
             let style = if status.failed { BAD } else { GOOD };
-            say!("{at} {assembly}: {}", styled(style, described(status)));
+            say!("{at} {assembly}: {}", styled(style, one_line(&described(status))));
         }
         Notice::Adopted { assembly, factory, natural_id } => {
-            say!("{at} {assembly}: {} {natural_id}, which {factory} has found", styled(GOOD, "adopts"));
+            say!(
+                "{at} {assembly}: {} {}, which {factory} has found",
+                styled(GOOD, "adopts"),
+                one_line(natural_id)
+            );
         }
         Notice::Destroyed { assembly } => {
             say!("{at} {assembly}: its scripts say that it is {}", styled(ODD, "destroyed"));
         }
         Notice::Refused { assembly, what, why } => {
-            say!("{at} {assembly}: {} {what}: {why}", styled(BAD, "not done:"));
+            say!("{at} {assembly}: {} {what}: {}", styled(BAD, "not done:"), continued(why));
         }
         Notice::Ended { assembly, process, status } => {
             let style = if *status == ProcessStatus::Completed { GOOD } else { BAD };

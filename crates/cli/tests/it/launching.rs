@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 
 use crate::env::{TestEnv, until};
 use crate::proc::Process;
+use crate::run::Running;
 
 /// A manifest of virtual machines. The factory is `VM Factory`.
 const VM: &str = r#"
@@ -172,7 +173,7 @@ if os.path.exists(path("slow")):
     time.sleep(2.5)
 found = sorted(name for name in os.listdir(cloud) if name.startswith("i-") and not name.endswith(".new"))
 trace("discovered")
-answer({id: dict(state(read(id)), name="machine " + id) for id in found})
+answer({**{id: dict(state(read(id)), name="machine " + id) for id in found}, **(read("listed") or {})})
 "#;
 
 /// Returns a project with a cloud. Its applications are published, and their factory is a service.
@@ -310,6 +311,53 @@ fn a_check_covers_all_applications_of_a_factory() {
     let checks: Vec<String> = trace(&env).split_off(before);
     assert_eq!(checks.len(), 1, "{checks:?}");
     assert_eq!(env.json(&["app", "check"])["applications"].as_array().unwrap().len(), 2);
+}
+
+/// Each of several launches at the same time takes the next free name.
+#[test]
+fn simultaneous_launches_have_different_names() {
+    let env = cloud();
+    let launches: Vec<_> = (0..4).map(|_| env.spawn(&["app", "launch", "VM"])).collect();
+    let runs: Vec<_> = launches.into_iter().map(Running::end).collect();
+    for run in &runs {
+        assert_eq!(run.code(), Some(0), "{run}");
+    }
+    let checked = env.json(&["app", "check"]);
+    let names = checked["applications"].as_array().unwrap().iter().map(|of| of["name"].as_str().unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), ["vm", "vm-2", "vm-3", "vm-4"]);
+}
+
+#[test]
+fn launches_and_removals_are_not_saved_as_plans() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM"]);
+    for command in [["launch", "VM"], ["destroy", "vm"]] {
+        let refusal = env.refuses(&[&["app"], &command[..], &["--dry-run", "-o", "saved.plan"]].concat());
+        assert_eq!(
+            refusal,
+            "error[WL0576]: this command can't be saved as a plan; omit `-o`, and `--dry-run` alone shows the plan\n"
+        );
+    }
+}
+
+/// Line breaks in the texts of scripts are escaped, so that a script can't add lines to the output.
+#[test]
+fn texts_of_scripts_stay_in_their_lines() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-1"]);
+    env.write(
+        "cloud/i-1",
+        r#"{"ip": "203.0.113.9\nvm: gone", "size": "big\nno", "ill": "full\nvm: destroyed"}"#,
+    );
+    assert_eq!(env.ok(&["app", "check"]).out(), "vm: changed, degraded: full\\nvm: destroyed\n");
+    let status = env.ok(&["status", "vm"]).out();
+    for line in ["  compute.ip: 203.0.113.9\\nvm: gone", "  compute.size: big\\nno"] {
+        assert!(status.lines().any(|shown| shown == line), "{status}");
+    }
+    assert!(!status.lines().any(|line| line.starts_with("vm: ")), "{status}");
+    env.write("cloud/i-1", r#"{"ip": "203.0.113.9", "size": "big\nno"}"#);
+    let run = env.ok(&["app", "command", "vm", "control.resize", "-a", "size=small"]);
+    assert!(run.out().ends_with("was: big\\nno\n"), "{run}");
 }
 
 /// The log contains the changes that a check has found. A check without changes writes nothing.
@@ -865,6 +913,37 @@ fn a_revision_with_another_configuration_is_applied() {
 
 /// A discovered instance that was created outside of windlass becomes an application. An application whose
 /// instance is no longer found stays.
+/// A malformed entry in the output of a discovery concerns only its own instance.
+#[test]
+fn a_malformed_entry_of_a_discovery_affects_no_other() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-own"]);
+    env.write("cloud/listed", r#"{"i-own": {"name": null}, "i-1": 7, "i-2": {"name": "two"}, "i\n3": {}}"#);
+    let discovered = |options: &[&str]| {
+        let run = env.run(&[&["app", "discover", "factory"], options].concat());
+        assert_eq!(run.code(), Some(1), "{run}");
+        // The problem names its place after the message.
+        let shown = run.out();
+        let shown = shown.lines().filter(|line| !line.starts_with(' '));
+        shown.map(|line| line.split(": stdout of").next().unwrap().to_owned()).collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(discovered(&["--dry-run"]), @r#"
+    i-own: known, application `vm`: the output of `discover.py` can't be used: instance `i-own`: `name`: expected a string, found null
+    i-1: new: the output of `discover.py` can't be used: instance `i-1`: expected a map of fields and operators, found a number
+    i-2: new
+    i\n3: new: the output of `discover.py` can't be used: the id "i\n3" of the instance contains a control character
+    "#);
+    assert_snapshot!(discovered(&[]), @r#"
+    i-own: known, application `vm`: the output of `discover.py` can't be used: instance `i-own`: `name`: expected a string, found null
+    i-1: new: the output of `discover.py` can't be used: instance `i-1`: expected a map of fields and operators, found a number
+    i-2: adopted, application `two`
+    i\n3: new: the output of `discover.py` can't be used: the id "i\n3" of the instance contains a control character
+    "#);
+    let log = env.json(&["log", "vm"]);
+    assert_snapshot!(log["checks"][0]["message"].as_str().unwrap(), @"the health check failed: the output of `discover.py` can't be used: instance `i-own`: `name`: expected a string, found null");
+    assert_snapshot!(env.ok(&["app", "check", "vm"]).out(), @"vm: changed, active");
+}
+
 #[test]
 fn what_a_factory_finds_is_adopted() {
     let env = cloud();

@@ -21,7 +21,7 @@ use super::core::Engine;
 use super::discover::DiscoveryQuery;
 use super::draft::{Draft, PreviousState};
 use super::env::resources;
-use super::look::Answered;
+use super::look::{Answered, Seen};
 use super::prepare::{beginning, event};
 use super::previous::{Records, SharedRecords, lock};
 use super::request::{Desired, Request};
@@ -125,6 +125,10 @@ impl<'e> FoundRecorder<'e> {
     /// the discovery has reported are not valid.
     pub async fn adopt(&self, desired: Desired, found: Found) -> Result<Result<(), Failure>, EngineError> {
         let Self { engine, .. } = self;
+        let report = match found.report {
+            Ok(report) => report,
+            Err(failure) => return Ok(Err(failure)),
+        };
         let name = desired.topology.name().clone();
         let mut draft = engine.env.draft(Request::up(desired), None, PreviousState::default(), None)?;
         let digests: Vec<PackageDigest> =
@@ -149,7 +153,7 @@ impl<'e> FoundRecorder<'e> {
                 Err(failure) => return Ok(Err(failure)),
             };
             let answered = report::Answered { call: &call, family: driver.family(), hidden: &[], now };
-            let log = match world.apply(answered, found.report.clone(), &mut batch) {
+            let log = match world.apply(answered, report.clone(), &mut batch) {
                 Ok(applied) => applied.all(),
                 Err(failure) => return Ok(Err(failure)),
             };
@@ -188,12 +192,14 @@ impl<'e> FoundRecorder<'e> {
     }
 
     /// Tells whether [`apply`](Self::apply) would change the records of an application. `found` describes the instance
-    /// of this application, as a discovery has found it.
+    /// of this application, as a discovery has found it. A report that violates the protocol changes nothing, apart from
+    /// the recorded failure.
     ///
     /// # Errors
     /// An error of the store.
     pub async fn would_change(&self, name: &AssemblyName, found: Found) -> Result<bool, EngineError> {
         let Self { engine, .. } = self;
+        let Ok(report) = found.without_name().report else { return Ok(false) };
         let Some(snapshot) = engine.store.load(name).await? else { return Ok(false) };
         let mut world = self.records().loaded(snapshot).await?;
         let Some(element) = resources(world.topology()).next().map(|element| element.name.clone()) else {
@@ -205,7 +211,6 @@ impl<'e> FoundRecorder<'e> {
         let Ok(Some((call, driver))) = unasked else { return Ok(false) };
         let before = world.instances.of(&element).document;
         let answered = report::Answered { call: &call, family: driver.family(), hidden: &[], now };
-        let report = found.without_name().report;
         let is_gone = report.settled == Settled::Gone;
         let applied = world.apply(answered, report, &mut Batch::new());
         Ok(is_gone || applied.is_err() || world.instances.of(&element).document != before)
@@ -240,11 +245,17 @@ impl<'e> FoundRecorder<'e> {
             Some(owner) => engine.store.claimant(owner, &natural).await?.is_some(),
             None => true,
         };
-        let found = found.without_name();
-        let is_gone = found.report.settled == Settled::Gone;
-        let observation = if is_gone { Observation::Absent } else { Observation::Reached };
-        let observed = Box::new(Observed { observation, report: found.report });
-        let answer = Answered::Observed { call, driver, observed };
+        let observation = if found.is_gone() { Observation::Absent } else { Observation::Reached };
+        let answer = match found.without_name().report {
+            Ok(report) => {
+                let observed = Box::new(Observed { observation, report });
+                Answered::Observed { call, driver, observed }
+            }
+            Err(failure) => {
+                let (element, state) = (call.element, State::Active);
+                Answered::Failed(Seen { element, state, sight: Err(failure), metrics: BTreeMap::new() })
+            }
+        };
         if is_claimed && let Some(end) = without_news(engine, &before, &mut world, &answer) {
             return Ok(end);
         }

@@ -7,6 +7,7 @@ use windlass_source::Diagnostic;
 
 use crate::codes;
 use crate::discover::fits;
+use crate::natural;
 use crate::output::too_much;
 
 /// Reads the lines of a script's output, such as `{"id": "vm-17", "address": "10.0.0.5"}`, and returns one instance
@@ -41,8 +42,11 @@ fn instance(line: &[u8]) -> Result<Found, String> {
     let mut entries: Map<String, Value> =
         serde_json::from_slice(line).map_err(|error| format!("is no JSON object: {error}"))?;
     match entries.remove("id") {
-        Some(Value::String(natural)) if !natural.is_empty() => {
+        Some(Value::String(natural)) if natural::is_valid(&natural) => {
             Ok(Found::new(natural, entries.into_iter().collect()))
+        }
+        Some(Value::String(natural)) if !natural.is_empty() => {
+            Err("has an `id` with a control character".to_owned())
         }
         _ => Err("has no text `id`".to_owned()),
     }

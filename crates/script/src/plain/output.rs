@@ -16,6 +16,7 @@ use super::place::{ID, METRICS, OUTPUTS, Place};
 use super::status::Status;
 use crate::answer::Answer;
 use crate::codes;
+use crate::natural;
 use crate::role::Role;
 
 /// The extension of an output file whose content is parsed as JSON. The content of any other output file is a text.
@@ -144,8 +145,9 @@ fn read_id(output: &Output) -> Result<String, Box<Diagnostic>> {
     let shown = format!("${}", ID.variable);
     let Output::Content(bytes) = output else { return Err(unusable(&shown, output)) };
     let id = text(&shown, bytes)?.trim();
-    if id.is_empty() || id.contains('\n') {
-        let message = format!("`{shown}` must have one line with the id of the instance");
+    if !natural::is_valid(id) {
+        let message =
+            format!("`{shown}` must have one line with the id of the instance, without control characters");
         return Err(problem(message, "leave the file as it is, or write another id to it"));
     }
     Ok(id.to_owned())

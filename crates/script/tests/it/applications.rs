@@ -149,7 +149,8 @@ fn query(package: Package, configuration: BTreeMap<String, Resolved>) -> Query {
 async fn found(query: &Query) -> (String, Vec<(String, Option<String>, Value)>) {
     let place = Place::new();
     let found = Script::default().discover(&place, query).await.unwrap();
-    let found = found.into_iter().map(|found| (found.natural, found.name, found.report.updates)).collect();
+    let found =
+        found.into_iter().map(|found| (found.natural, found.name, found.report.unwrap().updates)).collect();
     (place.jobs().remove(0).1, found)
 }
 
@@ -164,6 +165,44 @@ async fn discovery_of_vms() {
     "#);
     let ids = ["i-123123", "i-456446"].map(|id| (id.to_owned(), None, Value::Null));
     assert_eq!(found, ids);
+}
+
+/// The discovery of a factory reads the other instances. A search for one instance fails.
+#[tokio::test]
+async fn an_instance_that_violates_the_protocol_affects_no_other() {
+    let output = "instances:\n  i-1: {name: null}\n  i-2: {name: two}\n  i-3: 7\n  '':\n  \"i\\n4\":";
+    let inventory = query(package(VM_FACTORY, output), vm_factory());
+    let found = Script::default().discover(&Place::new(), &inventory).await.unwrap();
+    let reports: Vec<String> = found
+        .into_iter()
+        .map(|found| match found.report {
+            Ok(report) => format!("{}: {}", found.natural, report.updates),
+            Err(failure) => format!("{}: {failure}", found.natural),
+        })
+        .collect();
+    insta::assert_snapshot!(reports.join("\n"), @r#"
+    i-1: the output of `discover.py` can't be used: instance `i-1`: `name`: expected a string, found null
+    i-2: {"name":"two"}
+    i-3: the output of `discover.py` can't be used: instance `i-3`: expected a map of fields and operators, found a number
+    : the output of `discover.py` can't be used: the id "" of the instance is empty
+    i
+    4: the output of `discover.py` can't be used: the id "i\n4" of the instance contains a control character
+    "#);
+    let reference = Query { purpose: Purpose::Reference, ..inventory };
+    let failure = Script::default().discover(&Place::new(), &reference).await.unwrap_err();
+    insta::assert_snapshot!(failure.message, @"the output of `discover.py` can't be used: instance `i-1`: `name`: expected a string, found null (and 3 more)");
+}
+
+#[tokio::test]
+async fn a_launch_chooses_an_id_for_people() {
+    for (id, what) in [
+        ("''", r#""" of the instance is empty"#),
+        (r#""i\t1""#, r#""i\t1" of the instance contains a control character"#),
+    ] {
+        let stdout = format!("instances:\n  {id}: {{instanceId: {}}}", world::INSTANCE);
+        let failure = printed(call("Install", package(VM, "")), &stdout).await.unwrap_err();
+        assert_eq!(failure.message, format!("the output of `launch.py` can't be used: the id {what}"));
+    }
 }
 
 #[tokio::test]

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use windlass_cron::CronExpression;
+use windlass_driver::Failure;
 use windlass_driver::contract::Found;
-use windlass_driver::{Failure, Settled};
 use windlass_engine::{CheckEnd, EngineError, FoundRecorder, Stop, inventory};
 use windlass_manifest::{Role, check, short_name};
 use windlass_model::document::DocumentName;
@@ -94,7 +94,7 @@ impl Known {
     pub(crate) fn decide(&mut self, found: &Found) -> Decision {
         match (self.by_natural.remove(&found.natural), &self.launching) {
             (Some(name), _) => Decision::Known(name),
-            (None, _) if found.report.settled == Settled::Gone => Decision::Ignored,
+            (None, _) if found.is_gone() => Decision::Ignored,
             (None, Some(launching)) => Decision::Waits(launching.clone()),
             (None, None) => Decision::New,
         }
@@ -169,7 +169,7 @@ impl Launcher<'_> {
                 title: found.name.as_deref().map(|name| hidden.mask_str(name)),
                 name: None,
                 result: "new",
-                problem: None,
+                problem: found.report.as_ref().err().map(described),
             };
             let work = match known.decide(&found) {
                 Decision::Known(name) => {
@@ -189,6 +189,7 @@ impl Launcher<'_> {
                     );
                     None
                 }
+                Decision::Waits(_) | Decision::New if view.problem.is_some() => None,
                 Decision::Waits(other) => {
                     view.result = "waits";
                     view.problem = Some(format!(

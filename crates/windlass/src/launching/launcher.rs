@@ -16,7 +16,7 @@ use windlass_model::record::{Intent, LaunchedFrom};
 use windlass_model::{AssemblyName, Element, PropertyName, State, Transition};
 use windlass_secret::SecretRef;
 use windlass_source::{Diagnostic, Diagnostics};
-use windlass_store::Snapshot;
+use windlass_store::{Snapshot, StoreError};
 
 use super::desired::{Inputs, Launchable, Services, desired};
 use super::error::LaunchError;
@@ -65,7 +65,8 @@ impl<'w> Launcher<'w> {
         Self { windlass }
     }
 
-    /// Prepares the launch of a published revision.
+    /// Prepares the launch of a published revision. If the input contains no name, simultaneous launches get different
+    /// names.
     ///
     /// # Errors
     /// Returns all problems that prevent the launch. In this case, nothing has been changed.
@@ -75,8 +76,15 @@ impl<'w> Launcher<'w> {
         published: &PublishedApplication,
         stop: &Stop,
     ) -> Result<Started, Error> {
-        let (name, request, warnings) = self.launch_request(input, published).await?;
-        self.windlass.bring_up(&name, request, warnings, stop).await
+        let mut refused = Vec::new();
+        loop {
+            let (name, request, warnings) = self.launch_request(input, published, &refused).await?;
+            match self.windlass.bring_up(&name, request, warnings, stop).await {
+                // The next free name is tried, because a simultaneous command has just taken this name.
+                Err(error) if input.name.is_none() && is_taken(&name, &error) => refused.push(name),
+                started => return started,
+            }
+        }
     }
 
     /// Submits the launch of a published revision as a request.
@@ -88,7 +96,7 @@ impl<'w> Launcher<'w> {
         input: &LaunchInput,
         published: &PublishedApplication,
     ) -> Result<Pending<'w>, Error> {
-        let (name, request, warnings) = self.launch_request(input, published).await?;
+        let (name, request, warnings) = self.launch_request(input, published, &[]).await?;
         self.windlass.ask_for_new(&name, request, warnings).await
     }
 
@@ -101,27 +109,29 @@ impl<'w> Launcher<'w> {
         input: &LaunchInput,
         published: &PublishedApplication,
     ) -> Result<(PlanView, Diagnostics), Error> {
-        let (name, request, warnings) = self.launch_request(input, published).await?;
+        let (name, request, warnings) = self.launch_request(input, published, &[]).await?;
         let preview = self.windlass.preview_up(&name, request).await?;
         Ok((PlanView::of(name, preview), warnings))
     }
 
     /// Prepares the request that launches a published revision, and changes nothing. Returns the name that the new
-    /// assembly will get, the request, and warnings.
+    /// assembly will get, the request, and warnings. The name is not one of the names in `refused`, unless the input
+    /// contains it.
     ///
     /// # Errors
     /// Returns all problems that prevent the launch.
-    pub async fn launch_request(
+    async fn launch_request(
         &self,
         input: &LaunchInput,
         published: &PublishedApplication,
+        refused: &[AssemblyName],
     ) -> Result<(AssemblyName, Request, Diagnostics), Error> {
         let application = Launchable::new(published, self.windlass.drivers())?;
         let environment = self.windlass.environments().find(&input.environment).await?;
         let owner = self.factory(&application.role, published, input, &environment).await?;
         let missing = || LaunchError::NoScriptingService { environment: input.environment.to_string() };
         let location = environment.scripting.as_deref().ok_or_else(missing)?;
-        let name = self.name(input, published).await?;
+        let name = self.name(input, published, refused).await?;
         let inputs = Inputs {
             name: &name,
             environment: input.environment.as_str(),
@@ -170,7 +180,7 @@ impl<'w> Launcher<'w> {
     }
 
     /// Chooses the name of the assembly that a launch will create: the requested name, or else the short name of the
-    /// published application. If an assembly already has the short name, appends a number.
+    /// published application. If an assembly already has the short name, or if `refused` contains it, appends a number.
     ///
     /// # Errors
     /// Fails if an assembly already has the requested name.
@@ -178,6 +188,7 @@ impl<'w> Launcher<'w> {
         &self,
         input: &LaunchInput,
         published: &PublishedApplication,
+        refused: &[AssemblyName],
     ) -> Result<AssemblyName, Error> {
         let store = self.windlass.store(false).await?;
         let taken = match &store {
@@ -187,7 +198,7 @@ impl<'w> Launcher<'w> {
         match &input.name {
             Some(name) if taken.contains(name) => Err(LaunchError::NameInUse(name.clone()).into()),
             Some(name) => Ok(name.clone()),
-            None => Ok(free(&published.name, |name| taken.contains(name))),
+            None => Ok(free(&published.name, |name| taken.contains(name) || refused.contains(name))),
         }
     }
 
@@ -330,6 +341,18 @@ impl<'w> Launcher<'w> {
 pub(super) fn launched_from(snapshot: &Snapshot) -> Result<&LaunchedFrom, LaunchError> {
     let not_one = || LaunchError::NotAnApplication(snapshot.assembly.name.clone());
     snapshot.assembly.application.as_ref().ok_or_else(not_one)
+}
+
+/// Tells whether a launch failed because another command has the name: the command has created an assembly of this name,
+/// or holds the lease and may create one.
+fn is_taken(name: &AssemblyName, error: &Error) -> bool {
+    match error {
+        Error::Engine(EngineError::NameTaken { .. }) => true,
+        Error::Store(StoreError::Held { scope: held, .. }) | Error::InUse { assembly: held, .. } => {
+            held == name
+        }
+        _ => false,
+    }
 }
 
 /// Refuses an application that is being destroyed.

@@ -51,8 +51,9 @@ pub enum SavedPlanError {
         /// The names of the secrets that the plan uses.
         secrets: Vec<String>,
     },
-    /// The intent can't be saved as a plan. Examples are a call of a command, and the answer to an undecided call.
-    #[error("this command can't be saved as a plan")]
+    /// The intent can't be saved as a plan. Examples are a call of a command, the answer to an undecided call, and the
+    /// launch of an application.
+    #[error("this command can't be saved as a plan; omit `-o`, and `--dry-run` alone shows the plan")]
     NoPlan,
     /// The user has not passed a secret of the plan, or has passed a parameter that is not a secret of the
     /// plan.

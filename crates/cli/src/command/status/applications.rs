@@ -14,7 +14,7 @@ use super::super::process::text;
 use super::node::{Alike, likeness};
 use super::open::{print_process, print_undecided};
 use crate::alike::FEW;
-use crate::output::{BAD, DIM, ODD, STRONG, say, styled};
+use crate::output::{BAD, DIM, ODD, STRONG, one_line, say, styled};
 
 /// An application with the status of its assembly.
 type Launched<'v> = (&'v ApplicationStatusView, &'v AssemblyView);
@@ -136,7 +136,8 @@ fn notes(application: &ApplicationStatusView) -> Vec<String> {
 /// Prints the title, the factory, the configuration and the references of one application.
 pub(super) fn print_details(application: &ApplicationStatusView) {
     let factory = application.factory.as_ref().map(|factory| format!(", factory {factory}"));
-    let natural = application.natural_id.as_ref().map(|natural| format!(", natural id {natural}"));
+    let natural =
+        application.natural_id.as_ref().map(|natural| format!(", natural id {}", one_line(natural)));
     say!(
         "  {}",
         styled(
@@ -177,11 +178,11 @@ fn instance_state(reference: &InstanceReferenceView) -> String {
     let InstanceReferenceView { mapping, key, state, application, why, .. } = reference;
     match application {
         Some(application) if *state == "resolved" => {
-            format!("is {application} {}", styled(DIM, format!("({mapping} {key})")))
+            format!("is {application} {}", styled(DIM, format!("({mapping} {})", one_line(key))))
         }
         _ => {
             let why = why.as_deref().unwrap_or_default();
-            styled(ODD, format!("is {state} ({mapping} {key}): {why}"))
+            styled(ODD, format!("is {state} ({mapping} {}): {why}", one_line(key)))
         }
     }
 }

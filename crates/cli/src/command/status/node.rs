@@ -11,7 +11,7 @@ use windlass::view::status::ElementView;
 
 use super::super::process::text;
 use crate::alike;
-use crate::output::{BAD, DIM, ODD, age, elapsed, ending, indent, print, say, state_style, styled};
+use crate::output::{BAD, DIM, ODD, age, elapsed, ending, indent, one_line, print, say, state_style, styled};
 
 /// A group of parts that share a line: one part, or several parts that are similar. Similar parts have an equal
 /// [`likeness`], which is a key with their state, status and messages.
@@ -47,7 +47,7 @@ impl<'v> Alike<'v> {
         notes.extend(first.status.clone().filter(|_| !is_stale));
         notes.extend((!since.is_empty()).then(|| ages(self.now, since)));
         notes.extend(first.protected.then(|| "protected".to_owned()));
-        notes.extend(first.message.as_deref().map(|message| self.of_all(message)));
+        notes.extend(first.message.as_deref().map(|message| one_line(&self.of_all(message)).into_owned()));
         let notes =
             if notes.is_empty() { String::new() } else { format!(" {}", styled(DIM, notes.join(", "))) };
         format!("{state}{notes}")
@@ -99,7 +99,7 @@ impl<'v> Alike<'v> {
             say!("{below}  {}", styled(BAD, why));
         }
         if let Some(failure) = &self.first.failure {
-            say!("{below}  {}", styled(BAD, self.of_all(&failure.to_string())));
+            say!("{below}  {}", styled(BAD, one_line(&self.of_all(&failure.to_string()))));
             if let Some(detail) = &failure.detail {
                 print(&indent(&self.detail(detail), &format!("{below}  | ")));
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use windlass_driver::contract::{Found, Purpose, Query};
-use windlass_driver::{Failure, Observation, Observed, Settled};
+use windlass_driver::{Failure, Observation, Observed};
 use windlass_model::Timestamp;
 use windlass_model::record::Severity;
 
@@ -44,10 +44,11 @@ impl Machine<'_> {
                     let Some(key) = self.names.get(&name).copied() else { continue };
                     let is_up = |application: &Application| matches!(application.stage, Stage::Up);
                     if self.applications.get(&key).is_some_and(is_up) {
-                        let is_gone = found.report.settled == Settled::Gone;
+                        let is_gone = found.is_gone();
                         let observation = if is_gone { Observation::Absent } else { Observation::Reached };
                         let report = found.without_name().report;
-                        self.take_answer(now, key, Ok(Observed { observation, report }), None);
+                        let observed = report.map(|report| Observed { observation, report });
+                        self.take_answer(now, key, observed, None);
                     }
                 }
                 // In the case `Waits`, a launch that has not succeeded may have created the instance, so the
@@ -65,7 +66,7 @@ impl Machine<'_> {
         let key = self.add(name, title);
         let Some(application) = self.applications.get_mut(&key) else { return };
         let natural = found.natural.clone();
-        match application.apply(of_title, found.report, now) {
+        match found.report.and_then(|report| application.apply(of_title, report, now)) {
             Ok(applied) => {
                 self.note_natural(key);
                 self.timeline.view.adopted += 1;
