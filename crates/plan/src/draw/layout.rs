@@ -130,8 +130,10 @@ fn ends(drawing: &Drawing, turned: &[bool], edge: usize) -> (usize, usize) {
     if turned[edge] { (to, from) } else { (from, to) }
 }
 
-/// Returns the column of each node. A node with edges is in the column after the last of its predecessors. Nodes
-/// without edges are arranged as a block of several rows and columns, one block for each group.
+/// Returns the column of each node.
+///
+/// A node with edges is in the column directly after the last column of its predecessors. The other nodes have no
+/// edges. Those of the same group form a block of rows and columns, and so do those outside of all groups.
 fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
     let count = drawing.nodes.len();
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];

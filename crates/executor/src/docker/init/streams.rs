@@ -33,8 +33,8 @@ struct Tail {
 /// The thread waits until [`Pump::begin`] passes the stream.
 ///
 /// The storage limit is [`Spec::spill`], or `keep` if `keep` is larger. Up to this limit, the thread reports all
-/// bytes as soon as it has read them. If the stream is longer, the thread keeps only the last of the later bytes in
-/// memory, at most half of `keep`. [`Pump::end`] reports these last bytes.
+/// bytes as soon as it has read them. If the stream is longer, the thread keeps the end of the remaining bytes in
+/// memory, at most half of `keep`. [`Pump::end`] reports the kept bytes.
 ///
 /// `keep` is the maximum number of bytes of the stream in the job's outcome: half of them from the beginning of the
 /// stream, and half from its end.
