@@ -272,9 +272,9 @@ impl Stream {
         Self { pipe: Some(pipe), total: 0, passed: 0, spill, tail: VecDeque::new(), keep }
     }
 
-    /// Reads the available bytes, at most [`PIPE`] of them. The function passes the first bytes of the stream to
-    /// `pass`, up to the limit `self.spill`. It keeps the last of all later bytes in `self.tail`, up to the limit
-    /// `self.keep`.
+    /// Reads the available bytes, at most [`PIPE`] of them. The function passes the first `self.spill` bytes of the
+    /// stream to `pass`. Of the bytes after these, the function keeps only the last `self.keep` bytes, in
+    /// `self.tail`.
     fn pump(&mut self, mut pass: impl FnMut(&[u8])) {
         let Some(pipe) = &self.pipe else { return };
         let mut buffer = [0; PIPE];
