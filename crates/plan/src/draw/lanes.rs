@@ -90,8 +90,8 @@ impl<'a> Lanes<'a> {
     /// [`OUTSIDE`] if no group contains both. The second lane tells where `a` is inside this group:
     ///
     /// - If `a` is the lane of the group itself, the second lane is `a`.
-    /// - Otherwise, the group directly contains one inner group around `a`. The second lane is the lane of this
-    ///   inner group.
+    /// - Otherwise, the group directly contains one inner group that contains `a`. The second lane is the lane of
+    ///   this inner group.
     ///
     /// The third lane tells in the same way where `b` is. For example, a group with the lane 1 contains two groups
     /// with the lanes 2 and 3. Then the result for `a = 2` and `b = 3` is `(1, 2, 3)`. The result for `a = 1` and

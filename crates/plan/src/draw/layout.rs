@@ -132,8 +132,8 @@ fn ends(drawing: &Drawing, turned: &[bool], edge: usize) -> (usize, usize) {
 
 /// Returns the column of each node.
 ///
-/// A node with edges is in the column directly after the last column of its predecessors. The other nodes have no
-/// edges. Those of the same group form a block of rows and columns, and so do those outside of all groups.
+/// A node with edges is in the column directly to the right of all its predecessors. The nodes without edges in one
+/// group form a block of rows and columns. The nodes without edges outside of all groups form another block.
 fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
     let count = drawing.nodes.len();
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];

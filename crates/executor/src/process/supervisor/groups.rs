@@ -117,8 +117,8 @@ impl Groups {
     /// Tests in the control group `group` whether the kernel lets a new process live in a control group. The result
     /// is remembered, and applies to all groups.
     ///
-    /// The test starts a child process without a job in `group`. Linux 6.18 kills this child in one situation: the
-    /// control group in which the supervisor itself runs was killed as a whole (by `cgroup.kill`), and the
+    /// In `group`, the test starts a child process that runs no job. Linux 6.18 kills this child in one situation:
+    /// the control group in which the supervisor itself runs was killed as a whole (by `cgroup.kill`), and the
     /// supervisor entered that group only afterwards. In this situation, a job without limits runs without a
     /// control group. A job whose limits need a control group can't run.
     fn lets_children_live(&self, group: &Group) -> bool {

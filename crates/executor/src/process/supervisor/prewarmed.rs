@@ -33,8 +33,8 @@ use crate::{
     },
 };
 
-/// Name of a symbolic link. The link is created in the folder in which a prewarmed sandbox is created. The target
-/// of the link is this folder.
+/// Name of a symbolic link, which is created in the folder of a prewarmed sandbox. The target of the link is the
+/// same folder.
 ///
 /// The variable `WINDLASS_JOB` of each process in the sandbox contains the path of this folder. When a job gets the
 /// sandbox, the link moves into the job's folder, but the link's target stays the same. So windlass reads the path
