@@ -55,8 +55,8 @@ pub struct Job {
     pub image: Option<String>,
     /// Environment variables, by name. They extend or override the variables that every job gets.
     pub env: BTreeMap<String, String>,
-    /// Environment variables that hold absolute paths, by name. Each value here is the path relative to the
-    /// working folder.
+    /// Environment variables whose values are absolute paths, by name. This map contains each path relative to the
+    /// working folder, and the runtime makes the path absolute.
     pub path_env: BTreeMap<String, WorkPath>,
     /// Content of the job's standard input. The job doesn't have to read it.
     pub stdin: Content,

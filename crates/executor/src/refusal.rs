@@ -1,9 +1,10 @@
 //! Finds the reason why the kernel refused to run a program. The reason follows from the kernel's error and
 //! from the program's file.
 //!
-//! The supervisor and two programs inside containers share this file: the runner (`runner/program`) and
-//! `docker/init`. `rustc` compiles these two programs without other crates, so this file uses the standard library
-//! only. Each of the three programs opens the job's files in its own way, so the caller passes the opened file.
+//! This source file is part of three programs: the supervisor, and two programs inside containers, which are the
+//! runner (`runner/program`) and `docker/init`. `rustc` compiles the two programs inside containers without other
+//! crates, so this source file uses the standard library only. Each of the three programs opens the files of a job
+//! in its own way, so the caller opens the program's file and passes it.
 
 use std::{
     fs::File,

@@ -69,9 +69,9 @@ pub(crate) fn plan<W, R>(
     Plan { steps, links, reasons, order }
 }
 
-/// Returns the waits of a step, sorted by the number of the awaited step. If the step has several waits for the
-/// same other step, one of them is kept: the first wait of the kind `Needs`, or the first wait if none is of
-/// this kind.
+/// Returns the waits of a step, sorted by the number of the awaited step. If several waits have the same awaited
+/// step, the function returns only one of them. This is the first wait of the kind `Needs`, or the first wait if
+/// none is of this kind.
 fn links_of<W>(steps: &Steps<W>, step: NodeIndex, numbers: &[StepNumber]) -> Vec<Link> {
     let mut waits: Vec<_> = steps.edges_directed(step, Incoming).collect();
     waits.sort_unstable_by_key(|edge| {

@@ -1,16 +1,17 @@
-//! Searches many patterns in one pass, and reports after each byte how many of the last bytes may be the
-//! start of a match.
+//! Searches a stream for many patterns in one pass. After each byte, the automaton reports how many of the last
+//! bytes may be the start of a match.
 //!
-//! The module implements an Aho-Corasick automaton. The crate `aho-corasick` finds matches, too, but does not
-//! expose the depth of its state: the number of last bytes that may be the start of a match. A stream holds
-//! back only these bytes. With the crate, a log would lag by the length of the longest secret.
+//! The module implements an Aho-Corasick automaton. The crate `aho-corasick` also finds matches, but does not
+//! report how many of the last bytes may be the start of a match. With this number, windlass holds back only these
+//! bytes of a log. Without this number, a log would lag by the length of the longest secret.
 
 use std::collections::VecDeque;
 
 use zeroize::Zeroize;
 
-/// The patterns as a trie. Each state stands for the first bytes of a pattern. It has a link to the longest proper
-/// suffix of these bytes that is also a state.
+/// The patterns as a trie. Each state represents a byte string with which at least one pattern begins. Other states
+/// may represent proper suffixes of this byte string. [`State::suffix`] is the state for the longest of these
+/// suffixes.
 #[derive(Debug, Default)]
 pub(crate) struct Automaton {
     states: Vec<State>,
@@ -63,8 +64,8 @@ impl Automaton {
         new
     }
 
-    /// Links each state to its longest proper suffix that is also a state. The order is breadth-first, so states
-    /// for fewer bytes are linked first.
+    /// Sets [`State::suffix`] of each state. The order is breadth-first, because the suffix of a state is computed
+    /// from the suffixes of states with shorter byte strings.
     fn link(&mut self) {
         let mut queue = VecDeque::from([START]);
         while let Some(at) = queue.pop_front() {

@@ -72,12 +72,12 @@ pub enum SealError {
     Rejected(SecretRef),
 }
 
-/// A number that is used once: 24 random bytes, drawn for each value.
+/// A number that is used once: 24 random bytes, generated for each value.
 #[derive(Debug)]
 pub struct Nonce([u8; NONCE_LENGTH]);
 
 impl Nonce {
-    /// Draws a nonce.
+    /// Creates a nonce from random bytes.
     ///
     /// # Errors
     /// Returns the error of `fill`, the source of randomness.
@@ -89,7 +89,7 @@ impl Nonce {
 }
 
 impl SealingKey {
-    /// Draws a key.
+    /// Creates a key from random bytes.
     ///
     /// # Errors
     /// Returns the error of `fill`, the source of randomness.

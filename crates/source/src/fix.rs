@@ -38,9 +38,9 @@ pub struct Edit {
 
 /// Applies fixes to the text for which they were created, and returns the new text.
 ///
-/// A fix is applied completely or not at all. A fix is skipped if it overlaps an earlier fix, or if its spans
-/// are not in this text. The problem of a skipped fix remains, so a new check of the text reports it again.
-/// Equal edits of several fixes are applied once. All other bytes stay unchanged.
+/// A fix is applied completely or not at all. A fix is skipped if it overlaps an earlier fix, or if its spans are
+/// not in this text. The problem of a skipped fix remains, so a new check of the text reports it again. If several
+/// fixes contain the same edit, this edit is applied once. Bytes outside of all edits stay unchanged.
 ///
 /// ```
 /// use windlass_source::{Fix, Span, apply_fixes};

@@ -189,11 +189,13 @@ impl Layout<'_> {
         out
     }
 
-    /// Returns the old and the new column of the entry with which a comment moves. The formatter moves the comment by
-    /// the difference of these columns. `line` and `column` are the place of the comment.
+    /// Finds the entry with which a comment moves, and returns the old and the new column of this entry. The
+    /// formatter then moves the comment by the same distance as the entry. `line` and `column` are the old place of
+    /// the comment.
     ///
-    /// If the next entry below the comment is in the same column as the comment, the comment moves with this entry.
-    /// Otherwise, the comment moves with the nearest earlier entry in this column. `None` if there is no such entry.
+    /// The comment moves with the next entry below it, if the old column of that entry is the old column of the
+    /// comment. Otherwise, the comment moves with the nearest entry above it that has the old column of the
+    /// comment. If no such entry exists, the function returns `None`.
     fn comment(&self, line: usize, column: usize) -> Option<(usize, usize)> {
         let next = self.starts.range(line..).next().map(|(_, columns)| *columns);
         let is_same = |columns: &(usize, usize)| columns.0 == column;

@@ -35,8 +35,9 @@ pub struct Inside {
 struct Part {
     text: Range<usize>,
     source: Range<usize>,
-    /// Whether the text and the source of this part are equal byte for byte. If they differ, as for an escape, an
-    /// offset inside the part can't be mapped. Only the part as a whole then corresponds to its source.
+    /// Whether the text and the source of this part are equal byte for byte. For example, an escape such as `\t`
+    /// differs from its text. If text and source differ, an offset inside the part can't be mapped to the source.
+    /// Only the part as a whole can then be mapped.
     same: bool,
 }
 

@@ -122,8 +122,8 @@ macro_rules! section {
 /// The forms of a document language, with the JSON Schema of each form. A *form* is the kind of value that a key
 /// accepts, such as text.
 pub trait Forms {
-    /// The type of a form. It is usually an enum, with variants such as `Text` and `Number`. A form is the kind of
-    /// value that a key accepts.
+    /// A form: the kind of value that a key accepts. This type is usually an enum, with variants such as `Text` and
+    /// `Number`.
     type Form: Copy + 'static;
 
     /// Returns the JSON Schema of a form, for example `{"type": "string"}`. The schema may be a `$ref` to one of the

@@ -76,8 +76,9 @@ fn shown(found: Unexpected<'_>) -> String {
     }
 }
 
-/// Describes the expected type for the author of a document. For example, `f64` becomes `a number`. A
-/// description from a type's own implementation of `Deserialize` stays unchanged.
+/// Describes an expected type in words for the author of a document. For example, the function replaces `f64` by
+/// `a number`. It returns all unknown descriptions unchanged, such as the description from a hand-written
+/// `Deserialize`.
 fn wanted(expected: &dyn Expected) -> String {
     let name = expected.to_string();
     let known = match name.as_str() {

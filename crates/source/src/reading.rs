@@ -7,11 +7,13 @@ use crate::{Scalar, SpiffScalar, Style};
 
 /// The rules by which a scalar becomes data: null, a boolean, a number or a text.
 ///
-/// Without a tag, only plain scalars can become null, booleans or numbers. Keys are always text.
+/// Without a tag, only plain scalars can become null, booleans or numbers. With [`Reading::Text`], even these
+/// scalars can only become null or text. Keys are always text.
 ///
-/// A number stays text if its digits would change by the conversion to `i64`, `u64` or `f64`. For example, `0.1`
-/// becomes a number, and `123456789012345678901` stays text. Zeros at the end of a fraction don't count: `1.10` becomes
-/// `1.1`. [`Reading::Spiff`] has no such limit, and rounds numbers.
+/// With [`Reading::Script`] and [`Reading::Json`], a number stays text if its digits would change by the conversion
+/// to `i64`, `u64` or `f64`. For example, `0.1` becomes a number, and `123456789012345678901` stays text. Zeros at
+/// the end of a fraction don't count as a change: `1.10` becomes `1.1`. [`Reading::Spiff`] rounds a number whose
+/// digits would change.
 ///
 /// The table shows examples. In the column `Script`, a scalar is text if YAML 1.1 and YAML 1.2 disagree on its value.
 /// An empty cell means that a strict JSON document can't contain the scalar. [`SpiffScalar`] defines the rules of

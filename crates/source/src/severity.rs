@@ -1,4 +1,4 @@
-//! The severity of a diagnostic, and numbers of diagnostics by severity.
+//! The severity of a diagnostic, and counts of the diagnostics of each severity.
 
 use std::fmt;
 

@@ -25,7 +25,7 @@ pub struct Source {
     /// Number of characters before each block of [`BLOCK`] bytes; computed when a position in a long line is
     /// first needed.
     characters: OnceLock<Vec<u32>>,
-    /// Maximum bytes that the loader accepts.
+    /// Byte limit of this source; see [`with_limit`](Self::with_limit).
     limit: usize,
     /// Whether the characters of `text` are masked; see [`without_text`](Self::without_text).
     is_hidden: bool,
@@ -41,8 +41,9 @@ impl Source {
         Self::with_limit(name, text, MAX_SIZE)
     }
 
-    /// Creates a source of which the loader accepts up to `limit` bytes, if `limit` is higher than [`MAX_SIZE`] and
-    /// than [`Limits::bytes`](crate::Limits::bytes). A lower `limit` has no effect: `Limits::bytes` then applies.
+    /// Creates a source with its own byte limit. If `limit` is higher than both [`MAX_SIZE`] and
+    /// [`Limits::bytes`](crate::Limits::bytes), the loader accepts up to `limit` bytes of this source. Otherwise,
+    /// `limit` has no effect, and `Limits::bytes` applies.
     pub fn with_limit(name: impl Into<String>, text: impl Into<String>, limit: usize) -> Arc<Self> {
         Arc::new(Self {
             name: name.into().into(),
@@ -100,7 +101,7 @@ impl Source {
         Arc::clone(&self.name)
     }
 
-    /// Returns the maximum number of bytes that the loader accepts.
+    /// Returns the byte limit of this source; see [`with_limit`](Self::with_limit).
     pub fn limit(&self) -> usize {
         self.limit
     }
@@ -313,12 +314,12 @@ impl Place {
         self.source.slice(self.span)
     }
 
-    /// Returns the line and the column of the place's first character.
+    /// Returns the position of the place's first character.
     pub fn start(&self) -> Position {
         self.source.position(self.span.start)
     }
 
-    /// Returns the line and the column after the place's last character.
+    /// Returns the position directly after the place's last character.
     pub fn end(&self) -> Position {
         self.source.position(self.span.end)
     }

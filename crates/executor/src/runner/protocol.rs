@@ -87,8 +87,8 @@ pub(crate) enum Reply {
         stream: u8,
         bytes: Vec<u8>,
     },
-    /// Next piece of the last bytes of a stream, up to [`Spec::keep`] bytes in total. The pieces do not repeat bytes
-    /// that were sent as `Output`.
+    /// A piece of the end of a stream. The runner sends the last [`Spec::keep`] bytes of a stream in one or more
+    /// pieces, in order. Bytes that the runner has sent as `Output` are not sent again.
     Tail {
         job: u32,
         /// 0 for stdout, 1 for stderr.
@@ -125,8 +125,8 @@ pub(crate) struct Spec {
     pub(crate) args: Vec<String>,
     /// Environment variables. The runner sets `HOME` and `TMPDIR` if they are missing.
     pub(crate) env: Vec<(String, String)>,
-    /// Environment variables that hold absolute paths: pairs of a name and a path relative to the working
-    /// folder.
+    /// Environment variables whose values are absolute paths. Each pair is the name of a variable, and a path
+    /// relative to the working folder. The runner makes this path absolute.
     pub(crate) path_env: Vec<(String, String)>,
     /// Files to place in the working folder.
     pub(crate) files: Vec<FileSpec>,

@@ -61,8 +61,8 @@ pub async fn running_is_not_removed(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// A cancelled job first gets SIGTERM, and is killed if it does not end. If a second request has an earlier
-/// deadline, this deadline counts.
+/// A cancelled job first gets SIGTERM. If the job does not end by the deadline of the cancellation, it is killed.
+/// If the job is cancelled a second time with an earlier deadline, the earlier deadline counts.
 pub async fn cancelled_while_running(subject: &Subject) {
     let runtime = subject.runtime();
     let polite = "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done";

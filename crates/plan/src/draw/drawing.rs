@@ -63,7 +63,8 @@ impl Edge {
 }
 
 impl Drawing {
-    /// Tells whether a picture of the drawing shows the names of edges.
+    /// Tells whether a picture of this drawing, such as an SVG file, shows the names of the edges. The picture
+    /// shows no names if more than [`MOST_NAMES`] edges have a name.
     pub(super) fn shows_names(&self) -> bool {
         self.edges.iter().filter(|edge| !edge.name.is_empty()).count() <= MOST_NAMES
     }

@@ -86,12 +86,16 @@ impl<'a> Lanes<'a> {
         path
     }
 
-    /// Finds the innermost group that contains the lanes `a` and `b`, and the parts of this group in which they lie. A
-    /// part is an inner group, or the group's own lane.
+    /// Returns three lanes. The first is the lane of the innermost group that contains both lanes `a` and `b`, or
+    /// [`OUTSIDE`] if no group contains both. The second lane tells where `a` is inside this group:
     ///
-    /// Returns three lanes: the lane of the group, and the lanes of the parts that contain `a` and `b`.
-    /// For example, a group with the lane 1 contains two groups with the lanes 2 and 3. Then the result for `a = 2` and
-    /// `b = 3` is `(1, 2, 3)`. The result for `a = 1` and `b = 3` is `(1, 1, 3)`.
+    /// - If `a` is the lane of the group itself, the second lane is `a`.
+    /// - Otherwise, the group directly contains one inner group that contains `a`. The second lane is the lane of
+    ///   this inner group.
+    ///
+    /// The third lane tells in the same way where `b` is. For example, a group with the lane 1 contains two groups
+    /// with the lanes 2 and 3. Then the result for `a = 2` and `b = 3` is `(1, 2, 3)`. The result for `a = 1` and
+    /// `b = 3` is `(1, 1, 3)`.
     fn meet(&self, a: usize, b: usize) -> (usize, usize, usize) {
         let (path_a, path_b) = (self.path(a), self.path(b));
         let shared = path_a.iter().zip(&path_b).take_while(|(a, b)| a == b).count();
@@ -101,8 +105,8 @@ impl<'a> Lanes<'a> {
     }
 
     /// Returns the lane that contains the bends of an edge between a node in lane `a` and a node in lane `b`. The
-    /// edge can bend in each column between the two nodes. If the nodes are in different lanes, the bends belong
-    /// to the innermost group that contains both lanes.
+    /// edge can bend in each column between the two nodes. The result is the lane of the innermost group that
+    /// contains both nodes, or [`OUTSIDE`] if no group contains both.
     pub(super) fn between(&self, a: usize, b: usize) -> usize {
         if a == b { a } else { self.meet(a, b).0 }
     }

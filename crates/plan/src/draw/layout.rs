@@ -130,8 +130,10 @@ fn ends(drawing: &Drawing, turned: &[bool], edge: usize) -> (usize, usize) {
     if turned[edge] { (to, from) } else { (from, to) }
 }
 
-/// Returns the column of each node. A node with edges is in the column after the last of its predecessors. Nodes
-/// without edges are arranged as a block of several rows and columns, one block for each group.
+/// Returns the column of each node.
+///
+/// A node with edges is in the column directly to the right of all its predecessors. The nodes without edges in one
+/// group form a block of rows and columns. The nodes without edges outside of all groups form another block.
 fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
     let count = drawing.nodes.len();
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];

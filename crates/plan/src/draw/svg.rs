@@ -160,7 +160,8 @@ fn legend(legend: &[(Sign, String)], top: u32, out: &mut String) {
     }
 }
 
-/// Returns the SVG path of a curve through points. The curve is horizontal at each point.
+/// Returns the SVG path of a curve through the given points. At each of these points, the tangent of the curve is
+/// horizontal.
 fn curve(points: &[(u32, u32)]) -> String {
     let mut path = String::new();
     let Some((x, y)) = points.first() else { return path };

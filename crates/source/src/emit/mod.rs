@@ -79,7 +79,8 @@ impl Tree for Value {
     }
 }
 
-/// Writes data as YAML that readers of YAML 1.1 (PyYAML) and 1.2 read as the same data.
+/// Writes data as YAML. Readers of YAML 1.1 (such as PyYAML) and readers of YAML 1.2 get the same data from the
+/// written text.
 ///
 /// Each entry has a line of its own, and nested entries are indented by two spaces. Empty collections are
 /// written as `{}` and `[]`. The text ends with a line break. [`EmitStyle`] decides the notation of text. The

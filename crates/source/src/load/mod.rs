@@ -121,17 +121,17 @@ fn repair(source: &Arc<Source>, draft: &mut Draft<'_>, outcome: &Outcome, found:
     repairs.is_some_and(|repairs| draft.apply(repairs.concat()))
 }
 
-/// Reports the cause of a syntax error, and returns the edits that repair the draft. Returns `None` if reading must
-/// stop.
+/// Reports `cause`, the cause of a syntax error, and returns its repair. The repair consists of edits of the draft,
+/// after which the loader can continue to read. If `cause` has no repair, the function returns `None`, and the
+/// loader stops.
 ///
-/// In two cases, an earlier repair was wrong:
+/// In two cases, an earlier repair was wrong. The function then does not report `cause`. Instead of the repair of
+/// `cause`, the function returns edits that remove each line that this repair would change. The two cases are:
 ///
-/// - The same error was already reported with a fix. The fix did not remove the error, so the function deletes the fix
-///   from the earlier report.
-/// - The fix of the error would change an earlier repair. So the earlier repair has caused the error, not the author.
-///
-/// In both cases, the function reports nothing. The returned edits then remove the lines that the new repair would
-/// change.
+/// - The same error was already reported with a fix. The fix did not remove the error, so the function deletes the
+///   fix from the earlier report.
+/// - `cause` has a fix, and its repair would change a place that an earlier repair has changed. The function
+///   assumes that the earlier repair, and not the author, has caused the error.
 fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Vec<Edit>> {
     let Some(repair) = cause.repair else {
         found.push(cause.diagnostic);

@@ -60,7 +60,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Highest possible limit of the nesting depth, because of the stack size of a thread.
+    /// Maximum value of [`depth`](Self::depth). Higher values count as this maximum, because deeper nesting could
+    /// overflow the stack of a thread.
     pub const MAX_DEPTH: usize = 512;
 }
 
@@ -71,12 +72,11 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the limits for a source:
+    /// Returns the limits for a source. They are equal to `self` unless the byte limit of the source is higher than
+    /// both [`MAX_SIZE`] and `self.bytes`. If it is higher, two limits change:
     ///
-    /// - If the byte limit of the source is higher than [`MAX_SIZE`], and also higher than the byte limit in
-    ///   `self`, the byte limit of the source applies. In addition, the limit of nodes is multiplied by a factor:
-    ///   the quotient of the byte limit and [`MAX_SIZE`], rounded down, plus 1.
-    /// - Otherwise, the result is `self`.
+    /// - `bytes` is the byte limit of the source.
+    /// - `nodes` is `self.nodes` multiplied by `source.limit() / MAX_SIZE + 1`, where `/` is the integer division.
     pub(super) fn of(self, source: &Source) -> Self {
         let times = source.limit() / MAX_SIZE;
         if source.limit() <= self.bytes.max(MAX_SIZE) {

@@ -17,8 +17,8 @@ use rustix::io::Errno;
 
 use crate::cgroup::Entrance;
 
-/// Stack size in bytes: more than the few calls in a child need. The depth of these calls is known, so the
-/// stack has no guard page.
+/// Size of a child's stack in bytes. The few functions that a child calls need less. The depth of their calls is
+/// known, so the stack has no guard page.
 const STACK: usize = 64 * 1024;
 
 /// The code that a child runs.

@@ -57,10 +57,11 @@ pub(crate) struct Groups {
     /// Idle groups with limits, each with its limits and its placement.
     idle_limits: RefCell<Vec<(Bounds, Placement, Group)>>,
     next: Cell<u64>,
-    /// Whether the supervisor no longer creates control groups without limits. The flag is set after a child process
-    /// could not be started in such a group, or was killed there by the kernel.
+    /// Whether the supervisor has stopped creating control groups for jobs without limits. It stops after a child
+    /// process could not be started in such a group, or was killed there by the kernel.
     gave_up: Cell<bool>,
-    /// Whether a test child survived in a group; unset before the test.
+    /// Whether the kernel lets a child process live in a new control group. Unset until
+    /// [`lets_children_live`](Self::lets_children_live) has tested it.
     tried: OnceCell<bool>,
 }
 
@@ -113,11 +114,13 @@ impl Groups {
         None
     }
 
-    /// Tests whether the kernel lets a new process live in `group`. The result is remembered for all groups.
+    /// Tests in the control group `group` whether the kernel lets a new process live in a control group. The result
+    /// is remembered, and applies to all groups.
     ///
-    /// The test starts a child that runs no job. Linux 6.18 kills this child in one situation: the supervisor runs
-    /// in a control group that was killed as a whole (by `cgroup.kill`) before the supervisor entered the group. In
-    /// this situation, a job without limits gets no group, and a job that needs a group for its limits can't run.
+    /// In `group`, the test starts a child process that runs no job. Linux 6.18 kills this child in one situation:
+    /// the control group in which the supervisor itself runs was killed as a whole (by `cgroup.kill`), and the
+    /// supervisor entered that group only afterwards. In this situation, a job without limits runs without a
+    /// control group. A job whose limits need a control group can't run.
     fn lets_children_live(&self, group: &Group) -> bool {
         *self.tried.get_or_init(|| group.entrance().is_ok_and(|entrance| lives(&entrance)))
     }

@@ -33,12 +33,12 @@ use crate::{
     },
 };
 
-/// Name of a symbolic link for a prewarmed sandbox. The link is in the folder in which the sandbox is created, and
-/// the same folder is the target of the link.
+/// Name of a symbolic link, which is created in the folder of a prewarmed sandbox. The target of the link is the
+/// same folder.
 ///
-/// The environment variable `WINDLASS_JOB` of each process in the sandbox contains the path of this folder. When a job
-/// gets the sandbox, the link moves into the job's folder. From the link's target, windlass then knows which processes
-/// belong to the job.
+/// The variable `WINDLASS_JOB` of each process in the sandbox contains the path of this folder. When a job gets the
+/// sandbox, the link moves into the job's folder, but the link's target stays the same. So windlass reads the path
+/// from the link, and finds the processes of the job by this path.
 const LINK: &str = "room";
 
 /// Maximum number of prewarmed sandboxes with the same [`SandboxPlan`], including sandboxes that are being
@@ -58,7 +58,8 @@ const SERIES: Duration = Duration::from_secs(5);
 /// Maximum time for the supervisor to close all prewarmed sandboxes before it exits.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The prewarmed sandboxes, and the series of jobs for which they are created.
+/// The prewarmed sandboxes, and each [`Series`] of jobs that need equal sandboxes. A prewarmed sandbox is for the
+/// next job of its series.
 #[derive(Debug)]
 pub(crate) struct PrewarmedSandboxes {
     state: StateDir,
@@ -142,8 +143,9 @@ impl PrewarmedSandboxes {
         });
     }
 
-    /// Records a job with this plan, and tells whether a sandbox is to be created for the next such job. Jobs
-    /// with the same plan form a series if each starts soon after the previous one.
+    /// Records that a job with this plan has started, and tells whether to create a sandbox for the next job with
+    /// the same plan. The result is `false` for the first job of a [`Series`], and if there are already
+    /// [`OF_A_KIND`] sandboxes with this plan or [`ALL`] sandboxes in total.
     fn is_wanted(&self, plan: &SandboxPlan) -> bool {
         let (now, sandboxes) = (Instant::now(), self.sandboxes.borrow());
         let mut all = self.series.borrow_mut();

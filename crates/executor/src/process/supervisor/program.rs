@@ -66,9 +66,12 @@ impl<'a> View<'a> {
     }
 }
 
-/// Returns the path of a job's program file. If the program's name contains `/`, the name is a path, and the function
-/// returns this path unchanged. So a script sees this path in `$0`. A relative path starts at the job's working folder.
-/// The function searches any other name in the job's own `PATH`, as `execvp` does.
+/// Returns the path of a job's program file:
+///
+/// - If the program's name contains `/`, the name is a path. The function returns this path unchanged, so that a
+///   script sees it in `$0`. A relative path starts at the job's working folder.
+/// - Otherwise, the function looks for a file with this name in the folders of the job's own `PATH`, as `execvp`
+///   does.
 pub(crate) fn find(view: &View<'_>, record: &JobRecord) -> Result<PathBuf, StartFailure> {
     if record.program.contains('/') {
         return Ok(PathBuf::from(&record.program));

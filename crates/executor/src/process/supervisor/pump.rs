@@ -1,5 +1,6 @@
-//! Reads the output of a job. The first bytes are stored in a file, which is in memory as long as it is
-//! short. All bytes are counted, and the last bytes are kept in a buffer.
+//! Reads the output of a job. The first bytes of each stream are stored in a file. As long as this file is short,
+//! it is in memory (in `/dev/shm`) if possible, and otherwise on the disk. All bytes of the stream are counted, and
+//! its last bytes are kept in a buffer.
 
 use std::{
     cell::RefCell,

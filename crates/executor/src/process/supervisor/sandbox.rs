@@ -54,18 +54,19 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Maximum number of bytes that are read from `bwrap`, such as its error output.
 const LAST_WORDS: u64 = 2048;
 
-/// Path by which `bwrap` executes the program of the sandbox's first process: descriptor 3 of `bwrap`.
+/// Path by which `bwrap` executes the program of the sandbox's first process: file descriptor 3 of `bwrap`.
 const HOLDER: &str = "/proc/self/fd/3";
 
-/// Number of the descriptor to which `bwrap` writes the process id of the sandbox's first process.
+/// Number of the file descriptor to which `bwrap` writes the process id of the sandbox's first process.
 const INFO: &str = "4";
 
-/// Number of the descriptor from which `bwrap` reads the first system-call filter. The other filters have the
-/// next numbers.
+/// Number of the file descriptor from which `bwrap` reads the first system-call filter. The file descriptors of the
+/// other filters have the next numbers.
 const FILTERS: usize = 5;
 
-/// Lowest number of the descriptors that the supervisor prepares for `bwrap`. In the process `bwrap`, they get new
-/// numbers, from 3 on. All new numbers are below `ABOVE`, so no new descriptor overwrites a prepared one.
+/// Lowest number of the file descriptors that the supervisor opens for `bwrap`. The child copies these descriptors
+/// to the numbers 3, 4 and so on, and then executes `bwrap`. The numbers of the copies are below `ABOVE`, so no
+/// copy overwrites an original that the child has not yet copied.
 const ABOVE: i32 = 16;
 
 /// A sandbox in which a job can be started, or was started. Each sandbox runs only one job.

@@ -456,8 +456,8 @@ impl Filling {
     /// Prepares the new file `made` for the next `length` bytes of the job's input. Returns `true` if the caller must
     /// wait for these bytes, and `false` if `length` is 0.
     ///
-    /// If `made` is an error, the job fails with this error. The owner sends the bytes all the same, and the runner
-    /// discards them. So the returned value does not depend on the error.
+    /// If `made` is an error, the job fails with this error. The owner (the process that submits the jobs) sends
+    /// the bytes even then, and the runner discards them. So the returned value does not depend on the error.
     fn opened(&mut self, made: Result<File, String>, length: u64) -> bool {
         let file = made.or_else(|why| {
             self.failed.get_or_insert(why);

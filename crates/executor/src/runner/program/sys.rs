@@ -315,7 +315,7 @@ pub(crate) fn kill_all_others() {
     }
 }
 
-/// Blocks these signals, and returns a descriptor from which they can be read.
+/// Blocks the signals `which`. Returns a file descriptor (a `signalfd`) from which the blocked signals can be read.
 pub(crate) fn signals(which: &[i32]) -> io::Result<OwnedFd> {
     let mut set = SignalSet([0; 16]);
     for signal in which {
@@ -328,7 +328,7 @@ pub(crate) fn signals(which: &[i32]) -> io::Result<OwnedFd> {
     }
 }
 
-/// Reads the numbers of the received signals.
+/// Reads the numbers of the received signals from a file descriptor that [`signals`] has returned.
 pub(crate) fn signals_seen(fd: RawFd) -> Vec<i32> {
     // A `signalfd_siginfo` has 128 bytes; the first four are the signal number.
     let mut buffer = [0; 128 * 16];

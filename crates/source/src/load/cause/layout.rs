@@ -61,8 +61,8 @@ fn lines_indent(text: &str) -> impl Iterator<Item = usize> {
         .map(|line| line.indent())
 }
 
-/// Returns the smallest indentation in a text, as the number of spaces for one level; 2 if no line is
-/// indented.
+/// Returns the number of spaces by which a text indents one level: the smallest indentation of its indented lines.
+/// Returns 2 if no line is indented.
 fn unit(text: &str) -> usize {
     lines_indent(text).filter(|&indent| indent > 0).min().unwrap_or(2)
 }

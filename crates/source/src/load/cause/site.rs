@@ -39,9 +39,9 @@ impl<'a> Site<'a> {
         Diagnostic::error(code, message).at(self.place(range))
     }
 
-    /// Creates the cause of a syntax error whose correction is certain. `edits` are the correction; their spans are
-    /// byte offsets in the [`Draft`]. The loader applies `edits` to the draft, and continues to read. The diagnostic
-    /// offers the same edits to the user, as a fix of the original text.
+    /// Returns the [`Cause`] for a syntax error whose correction is certain. `edits` are the correction; their
+    /// spans are byte offsets in the [`Draft`]. The loader applies `edits` to the draft, and continues to read. The
+    /// diagnostic offers the same edits to the user, as a fix of the original text.
     pub(super) fn fixed(
         &self,
         diagnostic: Diagnostic,
@@ -56,8 +56,8 @@ impl<'a> Site<'a> {
         Cause { diagnostic: diagnostic.fix(fix), repair: Some(edits) }
     }
 
-    /// Creates the cause of a syntax error that only the user can correct. The diagnostic gets no fix. The loader
-    /// removes the lines of `range` from the [`Draft`], so that it can read the rest of the text.
+    /// Returns the [`Cause`] for a syntax error that only the user can correct. The diagnostic gets no fix. The
+    /// loader removes the lines of `range` from the [`Draft`], so that the loader can read the rest of the text.
     pub(super) fn left_out(&self, diagnostic: Diagnostic, range: Range<usize>) -> Cause {
         let start = Line::around(self.text, range.start).start;
         let end = Line::around(self.text, range.end.max(range.start)).end();
