@@ -132,7 +132,7 @@ pub(crate) fn write(format: &Format, content: &impl Serialize) -> Result<String,
     Ok(text)
 }
 
-/// Parses a text that [`write`] has created. Refuses a text of another kind, with a newer version, or with a wrong
+/// Parses a text that [`write()`] has created. Refuses a text of another kind, with a newer version, or with a wrong
 /// digest. Upgrades content of an older version.
 pub(crate) fn read<T: DeserializeOwned>(format: &Format, text: &str) -> Result<T, DocumentError> {
     let Format { kind, version: known, upgrade } = *format;
