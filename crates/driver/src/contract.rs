@@ -185,7 +185,7 @@ pub struct Found {
     /// violates the protocol. The descriptions of the other instances are not affected.
     ///
     /// A search may list an instance with the remark that the instance no longer exists. The field `settled` of the
-    /// report is then [`Settled::Gone`](crate::Settled::Gone).
+    /// report is then [`Settled::Gone`].
     pub report: Result<Report, Failure>,
 }
 

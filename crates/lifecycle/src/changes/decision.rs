@@ -25,7 +25,7 @@ impl<'a> ChangeRules<'a> {
         Self { options, replace, heal }
     }
 
-    /// Returns the [rank](crate::rank) that desired parts should have after the plan. If a relationship
+    /// Returns the [rank] that desired parts should have after the plan. If a relationship
     /// requires a higher rank of a part, the plan raises the part to the higher rank.
     pub(crate) fn goal(&self) -> u8 {
         let goal = if self.options.adopt { State::Active } else { self.options.goal };
@@ -153,7 +153,7 @@ fn package_change(part: &Part<'_>, options: &Options) -> PackageChange {
     }
 }
 
-/// Sets [`Part::low`], the lowest [rank](crate::rank) that a part has during the plan. The rank follows from the
+/// Sets [`Part::low`], the lowest [rank] that a part has during the plan. The rank follows from the
 /// part's kind of change.
 fn settle(part: &mut Part<'_>) {
     let start = part.now.state.rank().unwrap_or(rank::ABSENT);

@@ -15,11 +15,11 @@ use crate::rank;
 /// resource, for example to stop it, and then raise the state again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct NodePath {
-    /// The lowest [rank](crate::rank) to which the plan lowers a resource of the element.
+    /// The lowest [rank] to which the plan lowers a resource of the element.
     ///
     /// If the plan lowers no resource of the element, the value is [`rank::ABOVE_ALL`].
     pub(crate) falls_to: u8,
-    /// The lowest [rank](crate::rank) that a resource of the element has after the plan.
+    /// The lowest [rank] that a resource of the element has after the plan.
     pub(crate) end: u8,
     /// Whether all resources of the element are Absent before the plan.
     pub(crate) absent: bool,

@@ -76,9 +76,9 @@ pub(crate) struct Part<'a> {
     /// Whether the part stays as it is, because the options limit the plan to other parts. See
     /// [`crate::Options::target`].
     pub(crate) untouched: bool,
-    /// The lowest [rank](crate::rank) that the part has during the plan.
+    /// The lowest [rank] that the part has during the plan.
     pub(crate) low: u8,
-    /// The [rank](crate::rank) that the part has after the plan.
+    /// The [rank] that the part has after the plan.
     pub(crate) end: u8,
     /// The properties whose values change; empty if the part does not exist.
     pub(crate) changes: Vec<PropertyChange>,
@@ -128,7 +128,7 @@ impl<'a> Part<'a> {
         matches!(self.now.state, State::Failed | State::Broken)
     }
 
-    /// Returns the lowest state that the part has during the plan, as a [rank](crate::rank).
+    /// Returns the lowest state that the part has during the plan, as a [rank].
     ///
     /// Returns `None` if the plan brings the part to no lower state.
     pub(crate) fn falls_to(&self) -> Option<u8> {
@@ -178,7 +178,7 @@ impl<'a> Part<'a> {
         self.package == PackageChange::Outdated && self.is_there() && !self.is_repackaged()
     }
 
-    /// Returns the first step after which the part is below a [rank](crate::rank).
+    /// Returns the first step after which the part is below a [rank].
     ///
     /// If the part is below the rank already before the plan, returns the first step that lowers the part further.
     ///
@@ -195,7 +195,7 @@ impl<'a> Part<'a> {
         (rank::CREATED..=rank.min(rank::ACTIVE)).rev().find_map(|rank| self.steps.leave(rank))
     }
 
-    /// Returns the first step after which the part has a given [rank](crate::rank), or a higher one.
+    /// Returns the first step after which the part has a given [rank], or a higher one.
     ///
     /// Usually, this step raises the part. In two cases, it is the last step that lowers the part:
     ///

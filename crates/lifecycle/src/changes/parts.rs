@@ -172,7 +172,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Returns the highest [rank](crate::rank) that a node of the element `endpoint` has after the plan.
+    /// Returns the highest [rank] that a node of the element `endpoint` has after the plan.
     fn end_of(&self, topology: &Topology, endpoint: &ElementName) -> u8 {
         let nodes = topology.nodes(endpoint);
         nodes.into_iter().map(|node| self.node(topology, node).0.end).max().unwrap_or(rank::ABSENT)

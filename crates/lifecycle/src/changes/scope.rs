@@ -317,7 +317,7 @@ impl Search<'_, '_> {
         leaves.try_for_each(|leaf| self.need(&leaf.name, rank, by, open))
     }
 
-    /// Records that the part `by` needs the part `name` at a [rank](crate::rank) or above it.
+    /// Records that the part `by` needs the part `name` at a [rank] or above it.
     fn need(
         &mut self,
         name: &ElementName,
@@ -353,7 +353,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// Returns the [rank](crate::rank) of a state. A Broken part counts as Inactive, and a Failed part as Absent.
+/// Returns the [rank] of a state. A Broken part counts as Inactive, and a Failed part as Absent.
 fn reached_by(state: State) -> u8 {
     match state {
         State::Broken => rank::INACTIVE,

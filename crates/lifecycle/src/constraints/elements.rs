@@ -41,17 +41,17 @@ pub(crate) struct Constraints<'a> {
     pub(crate) completes: Vec<(u32, u32, Draft)>,
     /// A cache of the function [`reached`](Self::reached()) for groups and assemblies.
     ///
-    /// The key contains the position of the element in the desired topology, and the [rank](crate::rank). The value is
+    /// The key contains the position of the element in the desired topology, and the [rank]. The value is
     /// the step or barrier after which the element has this rank.
     reached: HashMap<(usize, u8), Option<Draft>>,
     /// A cache of the function [`left`](Self::left()) for groups and assemblies.
     ///
-    /// The key contains the position of the element in the installed topology, and the [rank](crate::rank). The value
+    /// The key contains the position of the element in the installed topology, and the [rank]. The value
     /// is the step or barrier after which the element has left this rank.
     left: HashMap<(usize, u8), Option<Draft>>,
-    /// The rules for the way up: an element reaches a [rank](crate::rank) only after certain steps.
+    /// The rules for the way up: an element reaches a [rank] only after certain steps.
     holds: Holds,
-    /// The rules for the way down: an element leaves a [rank](crate::rank) only after certain steps.
+    /// The rules for the way down: an element leaves a [rank] only after certain steps.
     releases: Holds,
     /// Whether [`passed`](Self::passed()) must search. If the flag is `false`, `passed` returns an empty list. The
     /// flag is `true` if both of these conditions hold:
@@ -77,11 +77,11 @@ pub(crate) struct Constraints<'a> {
     pub(crate) arrivals: Vec<Arrival>,
     /// A cache of the function [`passed`](Self::passed()).
     ///
-    /// The key contains the position of the element in the desired topology, and the [rank](crate::rank).
+    /// The key contains the position of the element in the desired topology, and the [rank].
     passed: HashMap<(usize, u8), Vec<Draft>>,
     /// A cache of the function [`passed_leaving`](Self::passed_leaving()).
     ///
-    /// The key contains the position of the element in the installed topology, and the [rank](crate::rank).
+    /// The key contains the position of the element in the installed topology, and the [rank].
     passed_leaving: HashMap<(usize, u8), Vec<Draft>>,
 }
 
@@ -93,12 +93,12 @@ pub(crate) struct Arrival {
     pub(crate) step: Draft,
     /// The source or target that must reach the state.
     pub(crate) end: ElementName,
-    /// The minimum [rank](crate::rank) that `end` must have before `step` begins.
+    /// The minimum [rank] that `end` must have before `step` begins.
     pub(crate) rank: u8,
     pub(crate) why: Why,
 }
 
-/// The rules by which elements reach or leave a [rank](crate::rank) only after certain steps.
+/// The rules by which elements reach or leave a [rank] only after certain steps.
 ///
 /// The key contains the position of the element in its topology, and the rank.
 type Holds = IndexMap<(usize, u8), Vec<Hold>>;
@@ -153,7 +153,7 @@ impl<'a> Constraints<'a> {
         self.situation.installed.or(self.situation.desired).map(|version| version.topology)
     }
 
-    /// Returns the step or barrier after which an element is at a [rank](crate::rank).
+    /// Returns the step or barrier after which an element is at a [rank].
     ///
     /// Returns `None` if the element is at the rank already, or never reaches the rank.
     pub(crate) fn reached(&mut self, name: &ElementName, rank: u8) -> Option<Draft> {
@@ -176,7 +176,7 @@ impl<'a> Constraints<'a> {
         barrier
     }
 
-    /// Returns the step or barrier after which an element has left a [rank](crate::rank).
+    /// Returns the step or barrier after which an element has left a [rank].
     ///
     /// Returns `None` if the element does not exist or stays at the rank.
     pub(crate) fn left(&mut self, name: &ElementName, rank: u8) -> Option<Draft> {
@@ -203,7 +203,7 @@ impl<'a> Constraints<'a> {
         self.lacks_up || self.lacks_down
     }
 
-    /// Returns the steps for which the element `name` should wait on its way up to a [rank](crate::rank), but
+    /// Returns the steps for which the element `name` should wait on its way up to a [rank], but
     /// cannot wait.
     ///
     /// For example, `a` depends on `b`, and `b` depends on `c`. The plan does not change `b`, so `b` has no step
@@ -235,7 +235,7 @@ impl<'a> Constraints<'a> {
 
     /// Returns the steps for which the element `name` should wait on the way down, but cannot wait.
     ///
-    /// The element cannot wait if one of its parts has no step that leaves the [rank](crate::rank). The function
+    /// The element cannot wait if one of its parts has no step that leaves the [rank]. The function
     /// [`passed`](Self::passed()) does the same for the way up; see the example there.
     pub(crate) fn passed_leaving(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.installed().filter(|_| self.lacks_down && !self.releases.is_empty()) else {
@@ -267,7 +267,7 @@ impl<'a> Constraints<'a> {
         Some(barrier)
     }
 
-    /// Delays all parts of an element: each part reaches the [rank](crate::rank) `rank` only after the step `until`.
+    /// Delays all parts of an element: each part reaches the [rank] `rank` only after the step `until`.
     pub(crate) fn hold(&mut self, name: &ElementName, rank: u8, until: Draft, why: Why) {
         add(
             &mut self.holds,
@@ -278,7 +278,7 @@ impl<'a> Constraints<'a> {
         );
     }
 
-    /// Delays an element: the element reaches the [rank](crate::rank) `rank` only after the step `until`.
+    /// Delays an element: the element reaches the [rank] `rank` only after the step `until`.
     ///
     /// If the element is a resource, the resource must wait. An assembly or a group reaches the rank together with
     /// its last part, so the wait of one part is sufficient. Nevertheless, each part gets a wait as a *soft
@@ -290,7 +290,7 @@ impl<'a> Constraints<'a> {
         add(&mut self.holds, self.situation.desired, &element.name, rank, Hold { until, priority, why });
     }
 
-    /// Delays all parts of an element: each part leaves the [rank](crate::rank) `rank` only after the step `until`.
+    /// Delays all parts of an element: each part leaves the [rank] `rank` only after the step `until`.
     pub(crate) fn hold_leaving(
         &mut self,
         name: &ElementName,
@@ -316,7 +316,7 @@ impl<'a> Constraints<'a> {
     /// Turns each recorded wait of an element ([`Hold`]) into waits of steps. The waiting steps belong to the parts
     /// of the element.
     ///
-    /// The key of each entry in `holds` contains an element and a [rank](crate::rank). If `up` is set, the parts of the
+    /// The key of each entry in `holds` contains an element and a [rank]. If `up` is set, the parts of the
     /// element wait before they reach this rank. Otherwise, they wait before they leave this rank.
     ///
     /// If an element has several parts and several required waits, all parts wait for one common barrier. Waits that
@@ -360,7 +360,7 @@ impl<'a> Constraints<'a> {
         Hold { until: gate, priority: Priority::Required, why }
     }
 
-    /// Returns the steps in which some parts reach a [rank](crate::rank). If `up` is not set, returns the steps in
+    /// Returns the steps in which some parts reach a [rank]. If `up` is not set, returns the steps in
     /// which the parts go below this rank. `leaves` contains the parts.
     ///
     /// Each entry also contains the kind of the step's waits: [`WaitKind::After`] for an unhealthy part that goes
@@ -377,7 +377,7 @@ impl<'a> Constraints<'a> {
     }
 }
 
-/// Returns the step that must be delayed to keep a part from reaching a [rank](crate::rank) too early.
+/// Returns the step that must be delayed to keep a part from reaching a [rank] too early.
 fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
     // A hold before Created applies to the first step up, as `depends-on` demands, even if this step reaches
     // a higher rank than Created.
@@ -387,7 +387,7 @@ fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
 /// Returns the steps for which resources inside the element `name` should wait, although these resources have no
 /// step that can wait.
 ///
-/// `holds` contains the waits; see [`Hold`]. Each wait belongs to a [rank](crate::rank): a resource waits before
+/// `holds` contains the waits; see [`Hold`]. Each wait belongs to a [rank]: a resource waits before
 /// its step that reaches or leaves this rank. If a resource has no such step, `lacks` returns `true` for this
 /// resource and rank.
 ///

@@ -39,7 +39,7 @@ fn down_base(part: &Part<'_>) -> Phase {
 
 /// Returns the number of the phase in which a part goes to higher states.
 ///
-/// The phases [`phase::CLIMB`] and [`phase::AGAIN`] are divided further: the caller adds the [rank](crate::rank) that
+/// The phases [`phase::CLIMB`] and [`phase::AGAIN`] are divided further: the caller adds the [rank] that
 /// each step reaches. For example, the Install of a new part has the phase `CLIMB + INSTALLED`.
 fn up_base(part: &Part<'_>) -> Phase {
     match part.change_kind {
@@ -155,13 +155,13 @@ struct Stair {
     offset: Phase,
     from: State,
     to: State,
-    /// The [rank](crate::rank) of `from`. If `from` is Broken or Failed, it has no rank, and the value is the rank of
+    /// The [rank] of `from`. If `from` is Broken or Failed, it has no rank, and the value is the rank of
     /// Active.
     above: u8,
     calls: Transitions,
 }
 
-/// Returns the steps from a part's state down to a [rank](crate::rank).
+/// Returns the steps from a part's state down to a [rank].
 fn stairs(element: &Element, part: &Part<'_>, low: u8) -> Vec<Stair> {
     let below = if element.has_created() { State::Created } else { State::Absent };
     let stop = |from| Stair {

@@ -139,7 +139,7 @@ pub(super) fn is_outdated(outdated: Option<&OutdatedSources>, name: &ElementName
     outdated.is_some_and(|outdated| outdated.contains_key(name))
 }
 
-/// Returns the sources or the targets of a relationship, and the [rank](crate::rank) that they are required to
+/// Returns the sources or the targets of a relationship, and the [rank] that they are required to
 /// have.
 fn side(relationship: &Relationship, end: End) -> (&[Endpoint], u8) {
     match end {

@@ -141,7 +141,7 @@ fn rule(text: std::fmt::Arguments<'_>) -> String {
     rule
 }
 
-/// Returns the step after which a node has a [rank](crate::rank); `None` if the node has the rank already, or
+/// Returns the step after which a node has a [rank]; `None` if the node has the rank already, or
 /// never reaches the rank.
 pub(super) fn reached(constraints: &mut Constraints<'_>, node: &Node<'_>, rank: u8) -> Option<Draft> {
     match node.place {
@@ -151,7 +151,7 @@ pub(super) fn reached(constraints: &mut Constraints<'_>, node: &Node<'_>, rank: 
 }
 
 /// Makes the step `step`, which creates a relationship, wait until a source or target has at least the
-/// [rank](crate::rank) `least`.
+/// [rank] `least`.
 ///
 /// `end` is the name of the source or target. `reached` is the step that brings this element to the rank; `None` if
 /// there is no such step.
@@ -181,7 +181,7 @@ pub(super) fn after_end(
 
 /// Makes the step `step`, which creates a relationship with several sources, wait for the source `source`.
 ///
-/// The step `reached` brings `source` to the [rank](crate::rank) `least`; `None` if there is no such step. `step` waits
+/// The step `reached` brings `source` to the [rank] `least`; `None` if there is no such step. `step` waits
 /// until `reached` has ended, even if `reached` has failed. So a failed source does not prevent the creation of the
 /// relationship with the other sources.
 fn after_each(
