@@ -16,7 +16,7 @@ use windlass::saved::SavedPlanError;
 
 use super::forget::Forgetting;
 use super::process::{Execution, JsonEnd, text};
-use super::{collected, fail, grace, open_against, plan, print_json};
+use super::{collected, fail, grace, open_against, plan, print_json, variables};
 use crate::args::launch::{
     AppCheckArgs, AppCommandArgs, AppForgetArgs, CommandsArgs, DestroyArgs, DiscoverArgs, LaunchArgs,
     LaunchCommand, ReconfigureArgs,
@@ -52,6 +52,7 @@ async fn launch(args: LaunchArgs) -> ExitCode {
         name: args.name.clone(),
         factory: args.factory.clone(),
         parameters: given.values,
+        variables: variables().collect(),
         open: given.open,
     };
     let stop = signals::listen(grace(&args.how.run));

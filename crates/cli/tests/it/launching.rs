@@ -328,6 +328,26 @@ fn simultaneous_launches_have_different_names() {
 }
 
 #[test]
+fn the_environment_sets_pins_of_a_launch() {
+    let env = cloud().with_variable("WINDLASS_PARAM_CONFIGURATION_SIZE", "huge");
+    let size = |name: &str| env.json(&["status", name])["assemblies"][0]["outputs"]["compute.size"].clone();
+    env.ok(&["app", "launch", "VM"]);
+    assert_eq!(size("vm"), "huge");
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    assert_eq!(size("vm-2"), "small");
+    env.ok(&["app", "reconfigure", "vm-2", "--latest"]);
+    assert_eq!(size("vm-2"), "small", "a reconfiguration keeps the value");
+}
+
+#[test]
+fn a_secret_in_the_environment_is_warned_of() {
+    let env = cloud().with_variable("WINDLASS_PARAM_CONFIGURATION_TOKEN", "s3cr3t-token");
+    let run = env.ok(&["app", "launch", "VM Factory", "--dry-run"]);
+    let warning = "`configuration.token` is a secret, and its value was passed in the environment";
+    assert!(run.stderr.contains(warning), "{run}");
+}
+
+#[test]
 fn launches_and_removals_are_not_saved_as_plans() {
     let env = cloud();
     env.ok(&["app", "launch", "VM"]);
