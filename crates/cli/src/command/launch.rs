@@ -358,6 +358,7 @@ impl From<&Checked> for CheckedView {
             CheckEnd::Destroyed => ("destroyed", None, None),
             CheckEnd::Dropped(why) => ("dropped", None, Some(why.clone())),
             CheckEnd::Failed(failure) => ("failed", None, Some(failure.message.clone())),
+            CheckEnd::Unchecked(why) => ("unchecked", None, Some(why.clone())),
             _ => ("unchecked", None, None),
         };
         Self { name: checked.name.clone(), result, status, message }

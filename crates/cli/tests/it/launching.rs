@@ -821,6 +821,7 @@ fn without_an_instance_nothing_is_reconfigured() {
     env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
     env.ok(&["app", "reconfigure", "b", "--latest"]);
     assert_eq!(env.run(&["app", "destroy", "b"]).code(), Some(1));
+    assert_snapshot!(env.ok(&["app", "check", "a"]).out(), @"a: unchecked: it is Failed; `windlass retry a` resumes its last process");
     let before = trace(&env);
     let reconfigure =
         |name: &str, args: &[&str]| env.refuses(&[&["app", "reconfigure", name][..], args].concat());
@@ -925,6 +926,9 @@ fn a_killed_launch_is_resumed() {
     let launch = env.spawn(&["app", "launch", "VM", "-p", "configuration.size=slow"]);
     until("the script runs", || trace(&env).contains(&"begin".to_owned()));
     launch.kill();
+    let check = env.run(&["app", "check", "vm"]);
+    assert_eq!(check.code(), Some(1));
+    assert_snapshot!(check.out(), @"vm: dropped: p2 launch has not ended; if it was interrupted, `windlass retry vm` resumes it");
     env.ok(&["retry", "vm"]);
     assert_eq!(trace(&env).iter().filter(|line| *line == "begin").count(), 1);
     assert_eq!(machines(&env), 1);
