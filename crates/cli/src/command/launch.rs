@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 use serde_json::Value;
 use windlass::Windlass;
+use windlass::driver::Observation;
 use windlass::engine::{CheckEnd, Checked, Consent, Stop};
 use windlass::launching::{
     CalledCommandView, CommandView, DiscoveryView, LaunchInput, Launcher, ReconfigureInput,
@@ -22,7 +23,7 @@ use crate::args::launch::{
     LaunchCommand, ReconfigureArgs,
 };
 use crate::args::{Format, HowArgs, RunArgs};
-use crate::output::{BAD, GOOD, STRONG, continued, one_line, print_lines, say, styled, tell};
+use crate::output::{BAD, GOOD, ODD, STRONG, continued, one_line, print_lines, say, styled, tell};
 use crate::{diagnostics, exit, signals};
 
 /// Runs a command on applications.
@@ -358,6 +359,7 @@ impl From<&Checked> for CheckedView {
             CheckEnd::Destroyed => ("destroyed", None, None),
             CheckEnd::Dropped(why) => ("dropped", None, Some(why.clone())),
             CheckEnd::Failed(failure) => ("failed", None, Some(failure.message.clone())),
+            CheckEnd::Unanswered => ("unchecked", None, Some(Observation::NO_ANSWER.to_owned())),
             CheckEnd::Unchecked(why) => ("unchecked", None, Some(why.clone())),
             _ => ("unchecked", None, None),
         };
@@ -389,7 +391,11 @@ async fn check(args: AppCheckArgs) -> ExitCode {
         return code;
     }
     print_lines(view.applications.iter().map(|CheckedView { name, result, status, message }| {
-        let style = if ["failed", "dropped"].contains(result) { BAD } else { GOOD };
+        let style = match *result {
+            "failed" | "dropped" => BAD,
+            "unchecked" => ODD,
+            _ => GOOD,
+        };
         let status = status.map(|status| format!(", {status}")).unwrap_or_default();
         let message = message.as_ref().map(|message| format!(": {}", one_line(message))).unwrap_or_default();
         format!("{} {}{status}{message}", styled(STRONG, format!("{name}:")), styled(style, result))

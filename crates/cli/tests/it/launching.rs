@@ -125,7 +125,7 @@ if os.path.exists(path("hang")):
     time.sleep(600)
 if os.path.exists(path("warn")):
     print("W! the quota is low", "I! all is well", "no level", file=sys.stderr, sep="\n")
-answers = {id: state(read(id)) for id in given["instances"]}
+answers = {id: state(read(id)) for id in given["instances"] if not os.path.exists(path("silent-" + id))}
 backup = read("backup")
 if backup and backup["id"] in answers:
     answers[backup["id"]]["$pushAll"] = {"commands." + backup["command"]: backup["results"]}
@@ -345,6 +345,28 @@ fn a_secret_in_the_environment_is_warned_of() {
     let run = env.ok(&["app", "launch", "VM Factory", "--dry-run"]);
     let warning = "`configuration.token` is a secret, and its value was passed in the environment";
     assert!(run.stderr.contains(warning), "{run}");
+}
+
+/// If the output of a health check has no entry for an instance, its status and its failure stay.
+#[test]
+fn an_unanswered_check_changes_nothing() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-1"]);
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-2"]);
+    env.write("cloud/i-1", "{}");
+    assert_eq!(env.run(&["app", "check", "vm"]).code(), Some(1));
+    let failure =
+        || env.json(&["status", "vm"])["assemblies"][0]["components"][0]["failure"]["message"].clone();
+    let before = failure();
+    assert!(before.as_str().unwrap().starts_with("the health check failed"), "{before}");
+    env.write("cloud/silent-i-1", "");
+    let checks = || trace(&env).iter().filter(|line| line.starts_with("check")).count();
+    let count = checks();
+    assert_snapshot!(env.ok(&["app", "check"]).out(), @r"
+    vm: unchecked: the output of the health check has no entry for the instance
+    vm-2: unchanged, active
+    ");
+    assert_eq!((failure(), checks()), (before, count + 2));
 }
 
 #[test]

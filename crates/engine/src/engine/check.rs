@@ -63,6 +63,9 @@ pub enum CheckEnd {
     Dropped(String),
     /// The check could not run, or its script has failed.
     Failed(Failure),
+    /// The script has succeeded, but gave no answer about the instance. The records keep the last status and the last
+    /// failure.
+    Unanswered,
     /// The assembly has no instance that is recorded as Active, or no script for health checks. The text gives the
     /// reason.
     Unchecked(String),
@@ -419,6 +422,7 @@ fn verdict(engine: &Engine, world: &mut World, answer: &Answered) -> Verdict {
     let mut batch = Batch::new();
     let element = call.element.clone();
     let is_gone = observed.observation == Observation::Absent;
+    let is_answered = observed.observation != Observation::Unanswered;
     let now = engine.env.clock.now();
     let answered = report::Answered { call, family: driver.family(), hidden: &[], now };
     let report::Applied { mut log, results, old } =
@@ -436,19 +440,22 @@ fn verdict(engine: &Engine, world: &mut World, answer: &Answered) -> Verdict {
         log.extend(document_changes(&old.document, &new.document));
         changed |= (&old.document, &old.natural) != (&new.document, &new.natural);
     }
-    let failing = world.elements.get_mut(&element);
+    let failing = world.elements.get_mut(&element).filter(|_| is_answered);
     let failing = failing.filter(|record| record.failure.as_ref().is_some_and(check_failure::is_failing));
     if let Some(record) = failing {
         changed = true;
         record.failure = None;
         batch.push(Change::PutElement(Box::new(record.clone())));
     }
-    let status = || world.instances.status(&element);
+    let end = match observed.observation {
+        Observation::Absent => CheckEnd::Destroyed,
+        Observation::Unanswered => CheckEnd::Unanswered,
+        _ => CheckEnd::Applied { status: world.instances.status(&element), changed },
+    };
     if !is_gone && !changed && log.is_empty() {
         // A check that changes nothing writes nothing.
-        return Verdict { end: CheckEnd::Applied { status: status(), changed: false }, batch: Batch::new() };
+        return Verdict { end, batch: Batch::new() };
     }
-    let end = if is_gone { CheckEnd::Destroyed } else { CheckEnd::Applied { status: status(), changed } };
     if is_gone {
         gone(engine, world, &element, &mut batch);
     }
