@@ -517,6 +517,20 @@ fn a_command_is_awaited() {
     assert_eq!((&view["state"], &view["command"]), (&"completed".into(), &"control.backup".into()), "{view}");
 }
 
+/// Waiting for a command ends if the application is destroyed in the meantime.
+#[test]
+fn waiting_ends_with_the_application() {
+    let env = cloud();
+    let (_, command) = backup(&env, "k");
+    let waiting = env.spawn(&["app", "command", "--wait", &command]);
+    until("it waits", || waiting.stderr().contains("waiting for the result"));
+    env.ok(&["app", "destroy", "vm"]);
+    let run = waiting.end();
+    assert_eq!(run.code(), Some(1), "{run}");
+    let end = format!("failed: `control.backup` ({command}): its application is destroyed\n");
+    assert!(run.stdout.ends_with(&end), "{run}");
+}
+
 /// A command without a result expires. Waiting for a command with an unknown id is refused.
 #[test]
 fn a_command_expires() {
