@@ -179,4 +179,11 @@ pub enum Observation {
     Differs(String),
     /// The state can't be determined. The text gives the reason.
     CannotTell(String),
+    /// The state can't be determined, because the health check gave no answer about the instance.
+    Unanswered,
+}
+
+impl Observation {
+    /// The reason why the state is unknown after [`Unanswered`](Self::Unanswered).
+    pub const NO_ANSWER: &'static str = "the output of the health check has no entry for the instance";
 }

@@ -116,7 +116,8 @@ pub trait Driver: Send + Sync {
     ///
     /// An observation changes nothing in the outside world. The engine observes calls with the same
     /// [batch key](Nature::batch) together. If the result for a call is a failure or
-    /// [`CannotTell`](crate::Observation::CannotTell), the engine may observe this call again in a smaller group.
+    /// [`CannotTell`](crate::Observation::CannotTell) or [`Unanswered`](crate::Observation::Unanswered), the engine may
+    /// observe this call again in a smaller group.
     async fn observe(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>>;
 
     /// Finds existing instances at a location. For example, a descriptor contains a reference to a network, and the

@@ -39,7 +39,7 @@ pub const LARGEST_BATCH: usize = 1000;
 pub fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
     use FailureKind::{Capacity, Infrastructure, Lost, Refused};
     match answer {
-        Ok(seen) => matches!(seen.observation, Observation::CannotTell(_)),
+        Ok(seen) => matches!(seen.observation, Observation::CannotTell(_) | Observation::Unanswered),
         Err(failure) => !matches!(failure.kind, Capacity | Infrastructure | Lost | Refused),
     }
 }

@@ -135,8 +135,7 @@ impl Compiler<'_> {
         let mut found = BTreeMap::new();
         for (word, value) in self.launch.parameters {
             let Some((id, kind)) = visible.parameter(word) else {
-                let settable = visible.pins().filter(|(_, pin)| is_configuration(pin));
-                let settable: Vec<String> = settable.map(|(id, _)| id.to_string()).collect();
+                let settable: Vec<String> = visible.parameters().map(|id| id.to_string()).collect();
                 let message = format!("the application has no parameter `{word}`");
                 let said = Diagnostic::error(codes::UNKNOWN_PARAMETER, message);
                 report.diagnostics.push(choose(said, word, settable.iter().map(String::as_str)));
@@ -326,8 +325,4 @@ fn transitions(role: &Role) -> Transitions {
 
 fn property_name(id: &PinId) -> PropertyName {
     id.to_string().parse().expect("the id of a pin has no blanks")
-}
-
-fn is_configuration(pin: &VisiblePin) -> bool {
-    pin.kind.as_ref().is_some_and(|kind| kind.as_configuration().is_some())
 }

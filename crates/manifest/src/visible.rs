@@ -80,6 +80,13 @@ impl Visible {
         Some((id, kind))
     }
 
+    /// Returns the ids of all configuration pins.
+    pub fn parameters(&self) -> impl Iterator<Item = PinId> {
+        let is_configuration =
+            |pin: &VisiblePin| pin.kind.as_ref().is_some_and(|kind| kind.as_configuration().is_some());
+        self.pins().filter(move |(_, pin)| is_configuration(pin)).map(|(id, _)| id)
+    }
+
     /// Returns all pins with their ids.
     pub fn pins(&self) -> impl Iterator<Item = (PinId, &VisiblePin)> {
         self.interfaces.iter().flat_map(|(interface, of)| {

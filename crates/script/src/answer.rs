@@ -25,6 +25,8 @@ pub(crate) struct Answer {
     pub(crate) report: Report,
     /// The status of the instance after the script's updates; `None` if the script reported no status.
     pub(crate) status: Option<StatusSaid>,
+    /// Whether the output of the script has no entry for the instance.
+    pub(crate) is_missing: bool,
 }
 
 /// The context for reading the output of a call's script.
@@ -55,7 +57,9 @@ impl Printed<'_> {
             _ => self.named(output),
         };
         let mut notes = if self.notes_others { not_asked(output, &others) } else { Vec::new() };
-        let Some(said) = wanted else { return Ok(answer(None, Update::new(), &notes, self.call)) };
+        let Some(said) = wanted else {
+            return Ok(Answer { is_missing: true, ..answer(None, Update::new(), &notes, self.call) });
+        };
         notes.extend(said.notices.iter().cloned());
         let place = output.source.place(said.span);
         if *self.role == Role::Launch
@@ -206,7 +210,7 @@ pub(crate) fn answer(natural: Option<String>, update: Update, notes: &[Diagnosti
     let (rest, log) = take_log(update);
     let log = notes.iter().map(entry).chain(log).collect();
     let updates = if rest.is_empty() { serde_json::Value::Null } else { rest.to_value() };
-    Answer { report: Report { natural, updates, log, ..Report::settled() }, status }
+    Answer { report: Report { natural, updates, log, ..Report::settled() }, status, is_missing: false }
 }
 
 impl Answer {

@@ -35,8 +35,8 @@ use crate::role::Role;
 ///   flags to false. Otherwise, the observation is converging, because the application still exists. If the job of the
 ///   destroy script was lost, this exception does not apply.
 /// - If the health check reports no status, the last recorded status decides. If the recorded status is converging,
-///   the observation is converging. Otherwise, the observation is "can't tell". This exception does not apply to
-///   destroy of an application.
+///   the observation is converging. Otherwise, the observation is "can't tell", or "unanswered" if the output has no
+///   entry for the instance. This exception does not apply to destroy of an application.
 pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> Observation {
     // An application is destroyed only when a script reports that the instance no longer exists or has failed.
     let is_destroy = matches!(role, Some(Role::Destroy)) && call.package.pins().is_some();
@@ -45,7 +45,10 @@ pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> 
         return Observation::Converging;
     }
     let Some(said) = &answer.status else {
-        return unchanged(call, "the health check reports no status");
+        return match unchanged(call, "the health check reports no status") {
+            Observation::CannotTell(_) if answer.is_missing => Observation::Unanswered,
+            observation => observation,
+        };
     };
     let action = &call.action;
     let goal = Goal::of(role, action);

@@ -121,7 +121,7 @@ pub(crate) async fn desired(
         return Err(Error::Input(diagnostics));
     };
     let name = input.name.as_ref().unwrap_or(&descriptor.name);
-    let (parameters, added) = with_environment(&input.parameters, &input.environment, &assembly);
+    let (parameters, added) = with_environment(&input.parameters, &input.environment, settable(&assembly));
     let composition = Composition { project, engine_env, parameters: &parameters, places: &input.places };
     let composed = referred(composition, &assembly, &catalog, name, store.as_deref()).await?;
     diagnostics.extend(composed.diagnostics);
@@ -192,26 +192,30 @@ async fn referred(
     Ok(compose_given(assembly, Request { search: Search::Done(&found), ..request }, composition.places))
 }
 
-/// Completes `parameters` with the values of environment variables. If `parameters` contains no value for a
-/// property that users can set, the property gets the value of its environment variable. Also returns the
-/// names of the properties that got a value in this way.
+/// Completes `parameters` with the values of environment variables. `settable` contains the names of the properties that
+/// users can set. If `parameters` contains no value for such a property, the property gets the value of its environment
+/// variable. Also returns the names of the properties that got a value in this way.
 pub(crate) fn with_environment(
     parameters: &BTreeMap<String, Value>,
     environment: &BTreeMap<String, String>,
-    assembly: &AssemblyDescriptor,
+    settable: impl IntoIterator<Item = String>,
 ) -> (BTreeMap<String, Value>, Vec<String>) {
     let mut all = parameters.clone();
     let mut added = Vec::new();
-    for (name, property) in &assembly.properties {
-        if property.read_only || property.value.is_some() || all.contains_key(name.as_str()) {
-            continue;
-        }
-        if let Some(value) = environment.get(&variable(name.as_str())) {
-            all.insert(name.as_str().to_owned(), Value::from(value.as_str()));
-            added.push(name.as_str().to_owned());
+    for name in settable {
+        if let Some(value) = environment.get(&variable(&name)).filter(|_| !all.contains_key(&name)) {
+            all.insert(name.clone(), Value::from(value.as_str()));
+            added.push(name);
         }
     }
     (all, added)
+}
+
+/// Returns the names of the properties of an assembly that users can set.
+pub(crate) fn settable(assembly: &AssemblyDescriptor) -> impl Iterator<Item = String> {
+    let properties = assembly.properties.iter();
+    let settable = properties.filter(|(_, property)| !property.read_only && property.value.is_none());
+    settable.map(|(name, _)| name.to_string())
 }
 
 /// Reads the packages of resources, and lets their drivers check them.

@@ -6,7 +6,7 @@ use windlass_model::AssemblyName;
 use windlass_project::Project;
 use windlass_source::{Diagnostics, Place};
 
-use crate::desired::{open, with_environment};
+use crate::desired::{open, settable, with_environment};
 use crate::error::Error;
 use crate::input::AssemblyInput;
 
@@ -77,7 +77,7 @@ pub fn resolve_input(project: &Project, input: &AssemblyInput) -> Result<(Resolv
         return Err(Error::Input(opened.diagnostics));
     };
     let name = input.name.as_ref().unwrap_or(&descriptor.name);
-    let (parameters, _) = with_environment(&input.parameters, &input.environment, &opened.assembly);
+    let (parameters, _) = with_environment(&input.parameters, &input.environment, settable(&opened.assembly));
     let request = Request::new(name, &parameters, &opened.catalog).existing(project.existing());
     let mut resolved = resolve(&opened.assembly, request).map_err(Error::Input)?;
     let left = std::mem::take(&mut resolved.left).into_iter().map(|left| LeftView {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 use serde_json::Value;
 use windlass::Windlass;
+use windlass::driver::Observation;
 use windlass::engine::{CheckEnd, Checked, Consent, Request, Stop};
 use windlass::launching::{
     CalledCommandView, CommandView, DiscoveryView, LaunchInput, Launcher, ReconfigureInput,
@@ -17,13 +18,13 @@ use windlass::saved::SavedPlanError;
 use super::change::answer_of;
 use super::forget::Forgetting;
 use super::process::{Execution, JsonEnd, text};
-use super::{collected, fail, grace, open_against, plan, print_json};
+use super::{collected, fail, grace, open_against, plan, print_json, variables};
 use crate::args::launch::{
     AppCheckArgs, AppCommandArgs, AppForgetArgs, CommandsArgs, DestroyArgs, DiscoverArgs, LaunchArgs,
     LaunchCommand, ReconfigureArgs,
 };
 use crate::args::{Format, HowArgs, RunArgs};
-use crate::output::{BAD, GOOD, STRONG, continued, one_line, print_lines, say, styled, tell};
+use crate::output::{BAD, GOOD, ODD, STRONG, continued, one_line, print_lines, say, styled, tell};
 use crate::{diagnostics, exit, signals};
 
 /// Runs a command on applications.
@@ -53,6 +54,7 @@ async fn launch(args: LaunchArgs) -> ExitCode {
         name: args.name.clone(),
         factory: args.factory.clone(),
         parameters: given.values,
+        variables: variables().collect(),
         open: given.open,
     };
     let stop = signals::listen(grace(&args.how.run));
@@ -365,6 +367,8 @@ impl From<&Checked> for CheckedView {
             CheckEnd::Destroyed => ("destroyed", None, None),
             CheckEnd::Dropped(why) => ("dropped", None, Some(why.clone())),
             CheckEnd::Failed(failure) => ("failed", None, Some(failure.message.clone())),
+            CheckEnd::Unanswered => ("unchecked", None, Some(Observation::NO_ANSWER.to_owned())),
+            CheckEnd::Unchecked(why) => ("unchecked", None, Some(why.clone())),
             _ => ("unchecked", None, None),
         };
         Self { name: checked.name.clone(), result, status, message }
@@ -395,7 +399,11 @@ async fn check(args: AppCheckArgs) -> ExitCode {
         return code;
     }
     print_lines(view.applications.iter().map(|CheckedView { name, result, status, message }| {
-        let style = if ["failed", "dropped"].contains(result) { BAD } else { GOOD };
+        let style = match *result {
+            "failed" | "dropped" => BAD,
+            "unchecked" => ODD,
+            _ => GOOD,
+        };
         let status = status.map(|status| format!(", {status}")).unwrap_or_default();
         let message = message.as_ref().map(|message| format!(": {}", one_line(message))).unwrap_or_default();
         format!("{} {}{status}{message}", styled(STRONG, format!("{name}:")), styled(style, result))

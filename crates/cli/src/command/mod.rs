@@ -369,7 +369,11 @@ fn with_parameters(
     for (name, file) in files {
         input = input.parameter_from(name, file.display().to_string());
     }
-    let variables = environment_all()
-        .filter_map(|(name, value)| Some((name.strip_prefix("WINDLASS_PARAM_")?.to_owned(), value)));
-    Ok(input.environment(variables))
+    Ok(input.environment(variables()))
+}
+
+/// Returns the environment variables that set parameters, by their names without the prefix `WINDLASS_PARAM_`.
+fn variables() -> impl Iterator<Item = (String, String)> {
+    environment_all()
+        .filter_map(|(name, value)| Some((name.strip_prefix("WINDLASS_PARAM_")?.to_owned(), value)))
 }

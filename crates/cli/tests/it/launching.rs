@@ -125,7 +125,7 @@ if os.path.exists(path("hang")):
     time.sleep(600)
 if os.path.exists(path("warn")):
     print("W! the quota is low", "I! all is well", "no level", file=sys.stderr, sep="\n")
-answers = {id: state(read(id)) for id in given["instances"]}
+answers = {id: state(read(id)) for id in given["instances"] if not os.path.exists(path("silent-" + id))}
 backup = read("backup")
 if backup and backup["id"] in answers:
     answers[backup["id"]]["$pushAll"] = {"commands." + backup["command"]: backup["results"]}
@@ -328,6 +328,48 @@ fn simultaneous_launches_have_different_names() {
 }
 
 #[test]
+fn the_environment_sets_pins_of_a_launch() {
+    let env = cloud().with_variable("WINDLASS_PARAM_CONFIGURATION_SIZE", "huge");
+    let size = |name: &str| env.json(&["status", name])["assemblies"][0]["outputs"]["compute.size"].clone();
+    env.ok(&["app", "launch", "VM"]);
+    assert_eq!(size("vm"), "huge");
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    assert_eq!(size("vm-2"), "small");
+    env.ok(&["app", "reconfigure", "vm-2", "--latest"]);
+    assert_eq!(size("vm-2"), "small", "a reconfiguration keeps the value");
+}
+
+#[test]
+fn a_secret_in_the_environment_is_warned_of() {
+    let env = cloud().with_variable("WINDLASS_PARAM_CONFIGURATION_TOKEN", "s3cr3t-token");
+    let run = env.ok(&["app", "launch", "VM Factory", "--dry-run"]);
+    let warning = "`configuration.token` is a secret, and its value was passed in the environment";
+    assert!(run.stderr.contains(warning), "{run}");
+}
+
+/// If the output of a health check has no entry for an instance, its status and its failure stay.
+#[test]
+fn an_unanswered_check_changes_nothing() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-1"]);
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-2"]);
+    env.write("cloud/i-1", "{}");
+    assert_eq!(env.run(&["app", "check", "vm"]).code(), Some(1));
+    let failure =
+        || env.json(&["status", "vm"])["assemblies"][0]["components"][0]["failure"]["message"].clone();
+    let before = failure();
+    assert!(before.as_str().unwrap().starts_with("the health check failed"), "{before}");
+    env.write("cloud/silent-i-1", "");
+    let checks = || trace(&env).iter().filter(|line| line.starts_with("check")).count();
+    let count = checks();
+    assert_snapshot!(env.ok(&["app", "check"]).out(), @r"
+    vm: unchecked: the output of the health check has no entry for the instance
+    vm-2: unchanged, active
+    ");
+    assert_eq!((failure(), checks()), (before, count + 2));
+}
+
+#[test]
 fn launches_and_removals_are_not_saved_as_plans() {
     let env = cloud();
     env.ok(&["app", "launch", "VM"]);
@@ -514,6 +556,20 @@ fn a_command_is_awaited() {
     assert_eq!(run.code(), Some(0), "{run}");
     let view: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((&view["state"], &view["command"]), (&"completed".into(), &"control.backup".into()), "{view}");
+}
+
+/// Waiting for a command ends if the application is destroyed in the meantime.
+#[test]
+fn waiting_ends_with_the_application() {
+    let env = cloud();
+    let (_, command) = backup(&env, "k");
+    let waiting = env.spawn(&["app", "command", "--wait", &command]);
+    until("it waits", || waiting.stderr().contains("waiting for the result"));
+    env.ok(&["app", "destroy", "vm"]);
+    let run = waiting.end();
+    assert_eq!(run.code(), Some(1), "{run}");
+    let end = format!("failed: `control.backup` ({command}): its application is destroyed\n");
+    assert!(run.stdout.ends_with(&end), "{run}");
 }
 
 /// A command without a result expires. Waiting for a command with an unknown id is refused.
@@ -882,6 +938,7 @@ fn without_an_instance_nothing_is_reconfigured() {
     env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
     env.ok(&["app", "reconfigure", "b", "--latest"]);
     assert_eq!(env.run(&["app", "destroy", "b"]).code(), Some(1));
+    assert_snapshot!(env.ok(&["app", "check", "a"]).out(), @"a: unchecked: it is Failed; `windlass retry a` resumes its last process");
     let before = trace(&env);
     let reconfigure =
         |name: &str, args: &[&str]| env.refuses(&[&["app", "reconfigure", name][..], args].concat());
@@ -986,6 +1043,9 @@ fn a_killed_launch_is_resumed() {
     let launch = env.spawn(&["app", "launch", "VM", "-p", "configuration.size=slow"]);
     until("the script runs", || trace(&env).contains(&"begin".to_owned()));
     launch.kill();
+    let check = env.run(&["app", "check", "vm"]);
+    assert_eq!(check.code(), Some(1));
+    assert_snapshot!(check.out(), @"vm: dropped: p2 launch has not ended; if it was interrupted, `windlass retry vm` resumes it");
     env.ok(&["retry", "vm"]);
     assert_eq!(trace(&env).iter().filter(|line| *line == "begin").count(), 1);
     assert_eq!(machines(&env), 1);

@@ -16,7 +16,7 @@ use windlass_model::{AssemblyName, ElementName, ProcessId, Side, State, Timestam
 use windlass_plan::PlanBuilder;
 use windlass_store::{Batch, Holder, StoreError};
 
-use super::check::{CheckEnd, Revision, applied, without_news};
+use super::check::{CheckEnd, Revision, applied, without_check, without_news};
 use super::core::Engine;
 use super::discover::DiscoveryQuery;
 use super::draft::{Draft, PreviousState};
@@ -230,13 +230,13 @@ impl<'e> FoundRecorder<'e> {
         let before = Revision::of(&snapshot);
         let mut world = self.records().loaded(snapshot).await?;
         let Some(element) = resources(world.topology()).next().map(|element| element.name.clone()) else {
-            return Ok(CheckEnd::Unchecked);
+            return Ok(without_check());
         };
         let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
         let now = engine.env.clock.now();
         let (call, driver) = match preparer.unasked(&world, engine.store.id(), element, now) {
             Ok(Some(unasked)) => unasked,
-            Ok(None) => return Ok(CheckEnd::Unchecked),
+            Ok(None) => return Ok(without_check()),
             Err(failure) => return Ok(CheckEnd::Failed(failure)),
         };
         let (owner, natural) = (world.assembly.owner.clone(), found.natural.clone());

@@ -14,7 +14,7 @@ use windlass_driver::Observation;
 use windlass_model::instance::{LogEntry, Status};
 use windlass_model::instance_changes::document_changes;
 use windlass_model::record::{ElementRecord, Event as Happening, EventDraft, Failure, Intent, Severity};
-use windlass_model::{AssemblyName, ElementName, State};
+use windlass_model::{AssemblyName, Element, ElementName, State};
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot, StoreError};
 
 use super::core::Engine;
@@ -58,13 +58,17 @@ pub enum CheckEnd {
     /// This check or an earlier one has found that the instance no longer exists. The element is recorded as
     /// Absent.
     Destroyed,
-    /// The report of the check was not used. The text gives the reason: for example, the assembly was removed
-    /// during the check.
+    /// The check did not run, or its report was not used. The text gives the reason: for example, a process of the
+    /// assembly was interrupted, or the assembly was removed during the check.
     Dropped(String),
     /// The check could not run, or its script has failed.
     Failed(Failure),
-    /// The assembly has no instance that is recorded as Active, or no script for health checks.
-    Unchecked,
+    /// The script has succeeded, but gave no answer about the instance. The records keep the last status and the last
+    /// failure.
+    Unanswered,
+    /// The assembly has no instance that is recorded as Active, or no script for health checks. The text gives the
+    /// reason.
+    Unchecked(String),
 }
 
 /// Checks the health of assemblies. A script reports the condition of each instance, and the engine updates the records
@@ -119,9 +123,10 @@ impl<'a> Writer<'a> {
                 let name = snapshot.assembly.name.clone();
                 owners.extend(snapshot.assembly.owner.clone().map(|owner| (name.clone(), owner)));
                 let revision = Revision::of(&snapshot);
-                let is_destroyed = is_destroyed(&snapshot);
-                let end = if is_destroyed { CheckEnd::Destroyed } else { CheckEnd::Unchecked };
-                ends.insert(name.clone(), end);
+                ends.insert(name.clone(), unchecked(&snapshot, &revision));
+                if revision.open.is_some() {
+                    continue;
+                }
                 let world = records.loaded(snapshot).await?;
                 looks.extend(preparer.looks(&world, engine.store.id(), engine.env.clock.now()));
                 read.insert(name, (revision, world));
@@ -169,7 +174,7 @@ impl<'a> Writer<'a> {
             Ok(lease) => lease,
             Err(error) => return Ok((name, CheckEnd::Dropped(error.to_string()))),
         };
-        let mut end = Ok(CheckEnd::Unchecked);
+        let mut end = Ok(without_check());
         for answer in answers {
             end = applied(self.engine, &lease, &answer, Some(before)).await;
             if end.is_err() {
@@ -288,19 +293,58 @@ pub fn is_destroyed(snapshot: &Snapshot) -> bool {
         && resources.all(|element| snapshot.elements.get(&element.name).is_some_and(is_absent))
 }
 
+/// Returns the result of a check for an assembly whose health is not checked.
+fn unchecked(snapshot: &Snapshot, revision: &Revision) -> CheckEnd {
+    if is_destroyed(snapshot) {
+        return CheckEnd::Destroyed;
+    }
+    if let Some(why) = &revision.open {
+        return CheckEnd::Dropped(why.clone());
+    }
+    let state = |element: &Element| snapshot.elements.get(&element.name).map(|record| record.state);
+    let states = resources(&snapshot.assembly.topology).filter_map(state);
+    match states.min_by_key(|state| state.rank()) {
+        Some(state) if state != State::Active => {
+            let name = &snapshot.assembly.name;
+            CheckEnd::Unchecked(format!("it is {state}; `windlass retry {name}` resumes its last process"))
+        }
+        _ => without_check(),
+    }
+}
+
+/// Returns the result of a check for an assembly without a health check.
+pub(super) fn without_check() -> CheckEnd {
+    CheckEnd::Unchecked("it has no health check".to_owned())
+}
+
+/// Returns the reason why the records of an assembly must not be changed by a check: a process or a call of the assembly
+/// has not ended. Returns `None` if there is no such reason.
+fn open(snapshot: &Snapshot) -> Option<String> {
+    let name = &snapshot.assembly.name;
+    match snapshot.processes.first() {
+        Some(process) => Some(format!(
+            "{} {} has not ended; if it was interrupted, `windlass retry {name}` resumes it",
+            process.id,
+            process.title()
+        )),
+        None if snapshot.calls.is_empty() => None,
+        None => Some(format!("the outcome of a call is unknown; `windlass status {name}` shows the call")),
+    }
+}
+
 /// The part of an assembly's records that must not change during a check. If it has changed, the report of the check is
 /// not used.
 #[derive(PartialEq)]
 pub(super) struct Revision {
     instances: BTreeMap<ElementName, u64>,
-    is_open: bool,
+    /// The reason why a check must not change the records, from [`open`].
+    open: Option<String>,
 }
 
 impl Revision {
     pub(super) fn of(snapshot: &Snapshot) -> Self {
         let instances = snapshot.instances.iter().map(|(name, record)| (name.clone(), record.revision));
-        let is_open = !snapshot.calls.is_empty() || !snapshot.processes.is_empty();
-        Self { instances: instances.collect(), is_open }
+        Self { instances: instances.collect(), open: open(snapshot) }
     }
 }
 
@@ -316,7 +360,7 @@ pub(super) fn without_news(
     world: &mut World,
     answer: &Answered,
 ) -> Option<CheckEnd> {
-    if before.is_open {
+    if before.open.is_some() {
         return None;
     }
     let Verdict { end, batch } = verdict(engine, world, answer);
@@ -349,8 +393,8 @@ pub(super) async fn applied(
         return dropped("it was removed meanwhile");
     };
     let now = Revision::of(&snapshot);
-    if now.is_open {
-        return dropped("a process of it is open");
+    if let Some(why) = &now.open {
+        return dropped(why);
     }
     if before != Some(&now) && matches!(answer, Answered::Observed { .. }) {
         return dropped("it has changed meanwhile");
@@ -380,6 +424,7 @@ fn verdict(engine: &Engine, world: &mut World, answer: &Answered) -> Verdict {
     let mut batch = Batch::new();
     let element = call.element.clone();
     let is_gone = observed.observation == Observation::Absent;
+    let is_answered = observed.observation != Observation::Unanswered;
     let now = engine.env.clock.now();
     let answered = report::Answered { call, family: driver.family(), hidden: &[], now };
     let report::Applied { mut log, results, old } =
@@ -397,19 +442,22 @@ fn verdict(engine: &Engine, world: &mut World, answer: &Answered) -> Verdict {
         log.extend(document_changes(&old.document, &new.document));
         changed |= (&old.document, &old.natural) != (&new.document, &new.natural);
     }
-    let failing = world.elements.get_mut(&element);
+    let failing = world.elements.get_mut(&element).filter(|_| is_answered);
     let failing = failing.filter(|record| record.failure.as_ref().is_some_and(check_failure::is_failing));
     if let Some(record) = failing {
         changed = true;
         record.failure = None;
         batch.push(Change::PutElement(Box::new(record.clone())));
     }
-    let status = || world.instances.status(&element);
+    let end = match observed.observation {
+        Observation::Absent => CheckEnd::Destroyed,
+        Observation::Unanswered => CheckEnd::Unanswered,
+        _ => CheckEnd::Applied { status: world.instances.status(&element), changed },
+    };
     if !is_gone && !changed && log.is_empty() {
         // A check that changes nothing writes nothing.
-        return Verdict { end: CheckEnd::Applied { status: status(), changed: false }, batch: Batch::new() };
+        return Verdict { end, batch: Batch::new() };
     }
-    let end = if is_gone { CheckEnd::Destroyed } else { CheckEnd::Applied { status: status(), changed } };
     if is_gone {
         gone(engine, world, &element, &mut batch);
     }
@@ -442,10 +490,10 @@ fn gone(engine: &Engine, world: &mut World, element: &ElementName, batch: &mut B
 /// Returns the result of a check that has failed with `failure`. The batch in the result records the failure. If the
 /// element already has this failure, the batch is empty.
 ///
-/// If `failure` is `None`, the result is [`CheckEnd::Unchecked`], and the batch is empty.
+/// If `failure` is `None`, the element has no health check, and the batch is empty.
 fn failed(engine: &Engine, world: &World, element: &ElementName, failure: Option<Failure>) -> Verdict {
     let mut batch = Batch::new();
-    let Some(failure) = failure else { return Verdict { end: CheckEnd::Unchecked, batch } };
+    let Some(failure) = failure else { return Verdict { end: without_check(), batch } };
     let recorded = check_failure::of(&failure);
     let is_known = |record: &&ElementRecord| {
         record.failure.as_ref().is_some_and(|known| known.message == recorded.message)
@@ -462,7 +510,7 @@ fn failed(engine: &Engine, world: &World, element: &ElementName, failure: Option
 /// [`CheckEnd::Failed`] with the failure in `seen`. If `seen` contains no failure, the result is
 /// [`CheckEnd::Unchecked`].
 fn not_recorded(seen: &Seen) -> CheckEnd {
-    seen.sight.clone().err().map_or(CheckEnd::Unchecked, CheckEnd::Failed)
+    seen.sight.clone().err().map_or_else(without_check, CheckEnd::Failed)
 }
 
 fn logged(engine: &Engine, element: &ElementName, entry: LogEntry) -> EventDraft {

@@ -326,6 +326,7 @@ impl ProcessMachine {
                 self.again(id, Failure::new(FailureKind::Lost, "its job was lost repeatedly"));
             }
             Observation::CannotTell(why) => self.undecided(id, &format!("{lost}; {why}")),
+            Observation::Unanswered => self.undecided(id, &format!("{lost}; {}", Observation::NO_ANSWER)),
             _ => self.undecided(id, &format!("{lost}; the observation is inconclusive")),
         }
     }

@@ -2,6 +2,7 @@
 //! factory. A discovery is a run of the factory's script that finds applications which were created outside of
 //! windlass.
 
+use windlass_driver::Observation;
 use windlass_engine::{CheckEnd, Checked, EngineError, FactoryDuty, TurnTime};
 use windlass_model::record::{AssemblyRecord, Intent};
 use windlass_model::{AssemblyName, State, Timestamp};
@@ -100,6 +101,7 @@ impl Daemon<'_> {
                         self.change(name, "remove what is destroyed".to_owned(), Intent::Down);
                     }
                 }
+                CheckEnd::Unanswered => self.note_check(&name, HEALTH_CHECK, Some(Observation::NO_ANSWER)),
                 CheckEnd::Failed(failure) => self.note_check(&name, HEALTH_CHECK, Some(&failure.message)),
                 CheckEnd::Applied { status, .. } => {
                     self.note_check(&name, HEALTH_CHECK, None);

@@ -109,6 +109,11 @@ impl CalledCommandView {
         }
     }
 
+    /// Returns the view of the command after its application was destroyed.
+    fn destroyed(self) -> Self {
+        Self { state: "failed", problem: Some("its application is destroyed".to_owned()), ..self }
+    }
+
     /// Tells whether the command has ended.
     pub fn has_ended(&self) -> bool {
         !matches!(self.state, "running" | "open")
@@ -193,8 +198,8 @@ impl Launcher<'_> {
     /// then continues.
     pub async fn wait(&self, id: &CommandId, stop: &Stop) -> Result<CalledCommandView, Error> {
         let (mut pause, mut waited) = (Duration::from_secs(1), Duration::ZERO);
+        let mut view = self.called_command(id).await?;
         loop {
-            let view = self.called_command(id).await?;
             if view.has_ended() {
                 return Ok(view);
             }
@@ -203,18 +208,32 @@ impl Launcher<'_> {
             }
             if view.state == "open" && waited >= pause {
                 (pause, waited) = ((pause * 2).min(LONGEST_PAUSE), Duration::ZERO);
-                let checked = self.check(std::slice::from_ref(&view.name), stop).await?;
-                if checked.iter().any(|checked| checked.end == CheckEnd::Destroyed) {
-                    let problem = Some("its application is destroyed".to_owned());
-                    return Ok(CalledCommandView { state: "failed", problem, ..view });
+                match self.check(std::slice::from_ref(&view.name), stop).await {
+                    Ok(checked) if checked.iter().any(|checked| checked.end == CheckEnd::Destroyed) => {
+                        return Ok(view.destroyed());
+                    }
+                    Err(error) if is_removed(&error) => return Ok(view.destroyed()),
+                    checked => drop(checked?),
                 }
             }
             tokio::select! {
                 () = stop.soon.cancelled() => {}
                 () = tokio::time::sleep(TICK) => waited += TICK,
             }
+            view = match self.called_command(id).await {
+                Err(error) if is_removed(&error) => return Ok(view.destroyed()),
+                view => view?,
+            };
         }
     }
+}
+
+/// Tells whether an application, or the record of its command, no longer exists.
+fn is_removed(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Launch(LaunchError::UnknownCommand(_)) | Error::Engine(EngineError::Unknown { .. })
+    )
 }
 
 /// Finds a command by the id under which the application exposes it. Returns the id of the command's pin in

@@ -21,7 +21,7 @@ use windlass_source::Diagnostics;
 
 use super::error::LaunchError;
 use crate::applications::PublishedApplication;
-use crate::desired::{open_secrets, recorded};
+use crate::desired::{open_secrets, recorded, with_environment};
 use crate::error::Error;
 
 /// The values from which the desired assembly of an application is built.
@@ -34,6 +34,8 @@ pub(crate) struct Inputs<'a> {
     /// The factory of the application; `None` for a factory.
     pub(crate) owner: Option<AssemblyName>,
     pub(crate) parameters: &'a BTreeMap<String, Value>,
+    /// The values of environment variables, for configuration pins without a parameter.
+    pub(crate) variables: &'a BTreeMap<String, String>,
     /// The parameters whose values were on the command line, where other people could see them.
     pub(crate) open: &'a [String],
 }
@@ -131,9 +133,11 @@ pub(crate) fn desired(
     inputs: &Inputs<'_>,
 ) -> Result<(Desired, Diagnostics), Error> {
     let Launchable { published, checked, role, resource, package, problems } = application;
-    let Inputs { name, environment, location, owner, parameters, open } = inputs;
+    let Inputs { name, environment, location, owner, parameters, variables, open } = inputs;
+    let settable = checked.visible.parameters().map(|id| id.to_string());
+    let (parameters, added) = with_environment(parameters, variables, settable);
     let assembly = descriptor(DescriptorKind::Assembly, published);
-    let compiled = compile(checked, Launch { name, assembly: &assembly, resource, parameters });
+    let compiled = compile(checked, Launch { name, assembly: &assembly, resource, parameters: &parameters });
     let mut diagnostics = compiled.diagnostics;
     diagnostics.extend(problems.iter().cloned());
     let Some(topology) = compiled.topology.filter(|_| !diagnostics.has_errors()) else {
@@ -141,13 +145,14 @@ pub(crate) fn desired(
     };
     let topology = placed(&topology, location, role);
     diagnostics.extend(open_secrets(open, "was passed on the command line", &topology));
+    diagnostics.extend(open_secrets(&added, "was passed in the environment", &topology));
     let from = LaunchedFrom {
         title: published.title.clone(),
         revision: published.revision,
         environment: (*environment).to_owned(),
     };
     let desired = Desired {
-        parameters: recorded(parameters, &topology),
+        parameters: recorded(&parameters, &topology),
         topology,
         descriptor: assembly,
         owner: owner.clone(),

@@ -325,6 +325,7 @@ impl Search<'_> {
             location: self.location,
             owner: Some(self.factory.clone()),
             parameters: &parameters,
+            variables: &BTreeMap::new(),
             open: &[],
         };
         let (desired, _) = desired(self.application, &inputs)?;

@@ -41,6 +41,9 @@ pub struct LaunchInput {
     pub factory: Option<AssemblyName>,
     /// Values of the configuration pins, by the exposed ids of the pins.
     pub parameters: BTreeMap<String, Value>,
+    /// The values of environment variables, by the names of the variables without a prefix: `CONFIGURATION_SIZE` for the
+    /// pin `configuration.size`. A pin without an entry in `parameters` gets the value of its variable.
+    pub variables: BTreeMap<String, String>,
     /// The parameters whose values were on the command line, where other people could see them.
     pub open: Vec<String>,
 }
@@ -138,6 +141,7 @@ impl<'w> Launcher<'w> {
             location,
             owner,
             parameters: &input.parameters,
+            variables: &input.variables,
             open: &input.open,
         };
         let (mut desired, warnings) = desired(&application, &inputs)?;
@@ -269,6 +273,8 @@ impl<'w> Launcher<'w> {
             location: location_of(&snapshot),
             owner: snapshot.assembly.owner.clone(),
             parameters: &parameters,
+            // Pins without a new value keep their value.
+            variables: &BTreeMap::new(),
             open: &input.open,
         };
         let (desired, mut warnings) = desired(&application, &inputs)?;

@@ -343,6 +343,7 @@ fn compile(
         location,
         owner: None,
         parameters,
+        variables: &BTreeMap::new(),
         open: &[],
     };
     let (desired, warnings) = desired(application, &inputs)?;

@@ -113,6 +113,7 @@ impl DriftView {
             Ok(Observation::Converging) => "it is converging".to_owned(),
             Ok(Observation::Differs(how)) => how.clone(),
             Ok(Observation::CannotTell(why)) => format!("its condition is unknown: {why}"),
+            Ok(Observation::Unanswered) => format!("its condition is unknown: {}", Observation::NO_ANSWER),
             Ok(_) => "its condition is unknown".to_owned(),
             Err(failure) => format!("it can't be observed: {failure}"),
         };

@@ -74,13 +74,15 @@ impl Machine<'_> {
             Err(failure) => return self.check_failed(key, &failure),
         };
         let is_gone = observed.observation == Observation::Absent;
+        let is_answered = observed.observation != Observation::Unanswered;
         let mut applied = match application.apply(title, observed.report, now) {
             Ok(applied) => applied,
             Err(failure) => return self.check_failed(key, &failure),
         };
         applied.log.retain(|entry| entry.severity >= Severity::Warning);
         let expired = expire(application, now);
-        let works_again = application.failure.take_if(|failure| check_failure::is_failing(failure)).is_some();
+        let is_over = |failure: &mut Failure| is_answered && check_failure::is_failing(failure);
+        let works_again = application.failure.take_if(is_over).is_some();
         let is_silent = applied.log.is_empty() && applied.results.is_empty() && expired.is_empty();
         if works_again || !is_silent {
             application.touch();
