@@ -993,6 +993,10 @@ fn what_a_failed_launch_has_made_is_not_adopted() {
     assert!(run.out().contains("`windlass retry half` resumes the process"), "{run}");
     let run = env.run(&["app", "discover", "factory"]);
     assert!(run.out().contains("waits: the launch of `half` may have made it"), "{run}");
+    env.run(&["app", "launch", "VM", "--name", "none", "-p", "configuration.size=refused"]);
+    let run = env.run(&["app", "discover", "factory"]);
+    assert!(run.out().contains("waits: one of the launches of `half`, `none` may have made it"), "{run}");
+    env.ok(&["app", "forget", "none", "--yes"]);
     let run = env.run(&["app", "launch", "VM", "--name", "half"]);
     assert!(run.stderr.contains("`windlass retry half` resumes a launch"), "{run}");
     env.ok(&["app", "forget", "half", "--yes"]);
