@@ -1032,6 +1032,7 @@ fn the_daemon_checks_and_discovers() {
     let before = env.read(&broken);
     env.write(&broken, "no machine");
     until("the check fails", || said("first: the health check fails:"));
+    assert!(said("json.decoder.JSONDecodeError"), "the message contains stderr");
     assert!(env.ok(&["status", "first"]).out().contains("the health check failed"), "status tells it");
     assert!(!said("second: the health check fails"), "each is judged alone");
     env.write(&broken, &before);
