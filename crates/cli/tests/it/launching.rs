@@ -715,6 +715,11 @@ fn a_factory_stays_as_long_as_its_applications() {
         let run = env.ok(command);
         assert!(!run.out().contains("s3cr3t"), "{run}");
     }
+    let forced = env.ok(&["app", "destroy", "factory", "--force", "--dry-run"]);
+    assert_eq!(
+        forced.stderr,
+        "note: `vm` stays without its factory `factory`; destroy it first with `windlass app destroy vm`\n"
+    );
     env.ok(&["app", "destroy", "vm", "factory"]);
 }
 
