@@ -120,6 +120,12 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
                 break;
             }
         };
+        if args.force.force
+            && let Err(error) = tell_orphans(&windlass, name).await
+        {
+            codes.push(fail(&error));
+            break;
+        }
         let code = if dry.dry_run {
             match windlass.preview(name, request).await {
                 Ok(view) => plan::show(&view, run.print.format, dry.detailed_exitcode),
@@ -134,6 +140,24 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
         codes.push(code);
     }
     combined(&codes, dry.dry_run)
+}
+
+/// Names the applications that will have no factory after the forced removal of their factory.
+async fn tell_orphans(windlass: &Windlass, factory: &AssemblyName) -> Result<(), windlass::Error> {
+    let orphans = Launcher::new(windlass).applications_of(factory).await?;
+    let names = orphans.iter().map(AssemblyName::as_str).collect::<Vec<_>>();
+    match names[..] {
+        [] => {}
+        [only] => tell!(
+            "note: `{only}` stays without its factory `{factory}`; destroy it first with `windlass app destroy {only}`"
+        ),
+        _ => tell!(
+            "note: {} applications stay without their factory `{factory}`; destroy them first with `windlass app destroy {}`",
+            names.len(),
+            names.join(" ")
+        ),
+    }
+    Ok(())
 }
 
 /// Returns the exit code of a command that launches or removes several applications. `codes` contains the exit code

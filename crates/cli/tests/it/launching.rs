@@ -756,6 +756,11 @@ fn a_factory_stays_as_long_as_its_applications() {
         let run = env.ok(command);
         assert!(!run.out().contains("s3cr3t"), "{run}");
     }
+    let forced = env.ok(&["app", "destroy", "factory", "--force", "--dry-run"]);
+    assert_eq!(
+        forced.stderr,
+        "note: `vm` stays without its factory `factory`; destroy it first with `windlass app destroy vm`\n"
+    );
     env.ok(&["app", "destroy", "vm", "factory"]);
 }
 
@@ -1074,6 +1079,10 @@ fn what_a_failed_launch_has_made_is_not_adopted() {
     assert!(run.out().contains("`windlass retry half` resumes the process"), "{run}");
     let run = env.run(&["app", "discover", "factory"]);
     assert!(run.out().contains("waits: the launch of `half` may have made it"), "{run}");
+    env.run(&["app", "launch", "VM", "--name", "none", "-p", "configuration.size=refused"]);
+    let run = env.run(&["app", "discover", "factory"]);
+    assert!(run.out().contains("waits: one of the launches of `half`, `none` may have made it"), "{run}");
+    env.ok(&["app", "forget", "none", "--yes"]);
     let run = env.run(&["app", "launch", "VM", "--name", "half"]);
     assert!(run.stderr.contains("`windlass retry half` resumes a launch"), "{run}");
     env.ok(&["app", "forget", "half", "--yes"]);
@@ -1109,6 +1118,7 @@ fn the_daemon_checks_and_discovers() {
     let before = env.read(&broken);
     env.write(&broken, "no machine");
     until("the check fails", || said("first: the health check fails:"));
+    assert!(said("json.decoder.JSONDecodeError"), "the message contains stderr");
     assert!(env.ok(&["status", "first"]).out().contains("the health check failed"), "status tells it");
     assert!(!said("second: the health check fails"), "each is judged alone");
     env.write(&broken, &before);

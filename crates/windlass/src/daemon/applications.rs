@@ -2,7 +2,7 @@
 //! factory. A discovery is a run of the factory's script that finds applications which were created outside of
 //! windlass.
 
-use windlass_driver::Observation;
+use windlass_driver::{Failure, Observation};
 use windlass_engine::{CheckEnd, Checked, EngineError, FactoryDuty, TurnTime};
 use windlass_model::record::{AssemblyRecord, Intent};
 use windlass_model::{AssemblyName, State, Timestamp};
@@ -11,7 +11,7 @@ use super::duties::Duty;
 use super::notice::{DISCOVERY, HEALTH_CHECK};
 use super::{Daemon, Done, Notice};
 use crate::error::Error;
-use crate::launching::{DiscoveryView, FoundView, Launcher};
+use crate::launching::{DiscoveryView, FoundView, Launcher, described};
 
 impl Daemon<'_> {
     /// Updates the schedule of the daemon after a change of an application or a factory. While a factory is Active, its
@@ -51,6 +51,15 @@ impl Daemon<'_> {
             Some(why) => Notice::CheckFails { assembly, what, why: why.to_owned() },
             None => Notice::CheckWorks { assembly, what },
         });
+    }
+
+    /// Reports a new failure of a health check, with its detail, such as the stderr of the script. The same failure with
+    /// another detail is not new.
+    fn note_failed_check(&mut self, assembly: &AssemblyName, failure: &Failure) {
+        if self.applications.note_failure(assembly, Some(&failure.message)) {
+            let (assembly, what, why) = (assembly.clone(), HEALTH_CHECK, described(failure));
+            (self.tell)(Notice::CheckFails { assembly, what, why });
+        }
     }
 
     /// Updates the schedule of the daemon after the removal of an assembly. If the assembly was a factory, its
@@ -102,7 +111,7 @@ impl Daemon<'_> {
                     }
                 }
                 CheckEnd::Unanswered => self.note_check(&name, HEALTH_CHECK, Some(Observation::NO_ANSWER)),
-                CheckEnd::Failed(failure) => self.note_check(&name, HEALTH_CHECK, Some(&failure.message)),
+                CheckEnd::Failed(failure) => self.note_failed_check(&name, &failure),
                 CheckEnd::Applied { status, .. } => {
                     self.note_check(&name, HEALTH_CHECK, None);
                     if self.applications.note_status(&name, &status) {

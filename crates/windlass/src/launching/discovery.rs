@@ -69,9 +69,9 @@ pub struct FoundView {
 pub(crate) struct Known {
     /// The applications whose natural ids are recorded, by natural id.
     pub(crate) by_natural: BTreeMap<String, AssemblyName>,
-    /// One of the applications without a recorded natural id; `None` if all have one. An application lacks the id if
-    /// its launch is unfinished or has failed. Such a launch may have created an instance.
-    pub(crate) launching: Option<AssemblyName>,
+    /// The applications without a recorded natural id. An application lacks the id if its launch is unfinished or has
+    /// failed. Such a launch may have created an instance.
+    pub(crate) launching: Vec<AssemblyName>,
 }
 
 /// The decision about an instance that the script of a factory has found.
@@ -81,8 +81,8 @@ pub(crate) enum Decision {
     Known(AssemblyName),
     /// The instance is unknown, and no longer exists.
     Ignored,
-    /// The instance is unknown, and the launch of this application may have created it.
-    Waits(AssemblyName),
+    /// The instance is unknown, and the launch of an application may have created it.
+    Waits,
     /// The instance is unknown, and becomes an application.
     New,
 }
@@ -92,11 +92,11 @@ impl Known {
     /// application from `by_natural`. After the last found instance, `by_natural` contains the applications whose
     /// instances the script did not find.
     pub(crate) fn decide(&mut self, found: &Found) -> Decision {
-        match (self.by_natural.remove(&found.natural), &self.launching) {
-            (Some(name), _) => Decision::Known(name),
-            (None, _) if found.is_gone() => Decision::Ignored,
-            (None, Some(launching)) => Decision::Waits(launching.clone()),
-            (None, None) => Decision::New,
+        match self.by_natural.remove(&found.natural) {
+            Some(name) => Decision::Known(name),
+            None if found.is_gone() => Decision::Ignored,
+            None if self.launching.is_empty() => Decision::New,
+            None => Decision::Waits,
         }
     }
 }
@@ -179,7 +179,7 @@ impl Launcher<'_> {
                 Decision::Ignored => continue,
                 // Masking has changed the natural id or the title, so one of them contains a secret. The name
                 // of the application would show the secret.
-                Decision::Waits(_) | Decision::New
+                Decision::Waits | Decision::New
                     if view.natural_id != found.natural || view.title != found.name =>
                 {
                     view.problem = Some(
@@ -189,13 +189,10 @@ impl Launcher<'_> {
                     );
                     None
                 }
-                Decision::Waits(_) | Decision::New if view.problem.is_some() => None,
-                Decision::Waits(other) => {
+                Decision::Waits | Decision::New if view.problem.is_some() => None,
+                Decision::Waits => {
                     view.result = "waits";
-                    view.problem = Some(format!(
-                        "the launch of `{other}` may have made it; finish it with `windlass retry {other}`, or end it with \
-                         `windlass app destroy {other}`"
-                    ));
+                    view.problem = Some(waits_for(&known.launching));
                     None
                 }
                 Decision::New if dry_run => None,
@@ -341,7 +338,7 @@ impl Search<'_> {
 /// no natural id, the function reads the id from the records of the application's instances. For example, the id is
 /// missing if windlass was killed during an adoption.
 async fn known(store: &dyn Store, factory: &AssemblyName) -> Result<Known, Error> {
-    let mut known = Known { by_natural: BTreeMap::new(), launching: None };
+    let mut known = Known { by_natural: BTreeMap::new(), launching: Vec::new() };
     let mut after: Option<AssemblyName> = None;
     loop {
         let page = store.owned(factory, after.as_ref(), PAGE).await?;
@@ -356,7 +353,7 @@ async fn known(store: &dyn Store, factory: &AssemblyName) -> Result<Known, Error
                 let mut instances = snapshot.instances.iter().filter(|(name, _)| **name != element);
                 natural = instances.find_map(|(_, instance)| instance.natural.clone());
                 if natural.is_none() {
-                    known.launching = Some(owned.assembly.clone());
+                    known.launching.push(owned.assembly.clone());
                 }
             }
             known.by_natural.extend(natural.map(|natural| (natural, owned.assembly)));
@@ -365,6 +362,29 @@ async fn known(store: &dyn Store, factory: &AssemblyName) -> Result<Known, Error
             return Ok(known);
         }
     }
+}
+
+/// Returns the reason why an unknown instance is not adopted: the launches of the applications `launching` may have
+/// created the instance.
+fn waits_for(launching: &[AssemblyName]) -> String {
+    /// The maximum number of applications that the text names.
+    const NAMED: usize = 5;
+    if let [only] = launching {
+        return format!(
+            "the launch of `{only}` may have made it; finish it with `windlass retry {only}`, or end it with \
+             `windlass app destroy {only}`"
+        );
+    }
+    let named: Vec<String> = launching.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
+    let more = match launching.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "one of the launches of {}{more} may have made it; finish each with `windlass retry NAME`, or end it with \
+         `windlass app destroy NAME`",
+        named.join(", ")
+    )
 }
 
 /// Returns the values of the secrets of an assembly.

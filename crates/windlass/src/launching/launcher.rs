@@ -27,7 +27,7 @@ use crate::open::Windlass;
 use crate::request::Pending;
 use crate::started::Started;
 use crate::view::plan::PlanView;
-use crate::wiring::{Mapping, Wiring};
+use crate::wiring::{Mapping, Wiring, owned};
 
 /// The input for launching an application or a factory.
 #[derive(Debug, Clone)]
@@ -293,6 +293,15 @@ impl<'w> Launcher<'w> {
     /// Fails if there is no such assembly, or if it was not launched from an application.
     pub async fn launched_from(&self, name: &AssemblyName) -> Result<LaunchedFrom, Error> {
         Ok(launched_from(&self.windlass.snapshot(name).await?)?.clone())
+    }
+
+    /// Returns the applications of a factory. The list is empty for an application.
+    ///
+    /// # Errors
+    /// Fails if the store fails.
+    pub async fn applications_of(&self, factory: &AssemblyName) -> Result<Vec<AssemblyName>, Error> {
+        let Some(store) = self.windlass.store(false).await? else { return Ok(Vec::new()) };
+        Ok(owned(&*store, factory).await?.into_iter().map(|owned| owned.assembly).collect())
     }
 
     /// Checks the health of applications, and applies the reports. Without names, checks all applications. If

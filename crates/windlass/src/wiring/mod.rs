@@ -22,6 +22,6 @@ mod reader;
 mod removal;
 mod view;
 
-pub(crate) use self::reader::{Mapping, Wiring};
+pub(crate) use self::reader::{Mapping, Wiring, owned};
 pub(crate) use self::removal::Removal;
 pub use self::view::{InstanceReferenceView, ServiceReferenceView};

@@ -349,7 +349,7 @@ fn natural_id(snapshot: &Snapshot) -> Option<String> {
 }
 
 /// Reads all applications of the factory `owner`.
-pub(super) async fn owned(
+pub(crate) async fn owned(
     store: &dyn Store,
     owner: &AssemblyName,
 ) -> Result<Vec<windlass_store::Owned>, Error> {

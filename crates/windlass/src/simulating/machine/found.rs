@@ -53,7 +53,7 @@ impl Machine<'_> {
                 }
                 // In the case `Waits`, a launch that has not succeeded may have created the instance, so the
                 // instance is not adopted.
-                Decision::Ignored | Decision::Waits(_) => {}
+                Decision::Ignored | Decision::Waits => {}
                 Decision::New => self.adopt(now, factory, found),
             }
         }
@@ -98,15 +98,14 @@ impl Machine<'_> {
     }
 
     /// Returns the applications of a factory. The field `by_natural` of the result contains each application that
-    /// has a natural id. The field `launching` is an application without a natural id; `None` if there is no such
-    /// application.
+    /// has a natural id. The field `launching` contains the applications without a natural id.
     fn known(&self, factory: usize) -> Known {
-        let mut known = Known { by_natural: BTreeMap::new(), launching: None };
+        let mut known = Known { by_natural: BTreeMap::new(), launching: Vec::new() };
         let members = self.factories[factory].members.iter();
         for application in members.filter_map(|key| self.applications.get(key)) {
             match &application.check.natural {
                 Some(natural) => drop(known.by_natural.insert(natural.clone(), application.name.clone())),
-                None => known.launching = Some(application.name.clone()),
+                None => known.launching.push(application.name.clone()),
             }
         }
         known
