@@ -12,6 +12,7 @@ use serde_json::Value;
 use windlass_driver::{OpenCommand, texts};
 use windlass_model::document::{DocumentDraft, DocumentKey, DocumentKind, DocumentScope, Expected};
 use windlass_model::instance::LogEntry;
+use windlass_model::pins::Pins;
 use windlass_model::record::{CallRecord, CallState, CommandRecord, CommandState};
 use windlass_model::rename::Renaming;
 use windlass_model::{Action, AssemblyName, CommandId, ElementName, ProcessId, Timestamp};
@@ -161,10 +162,12 @@ pub(crate) fn is_open(world: &World, element: &ElementName, id: &CommandId) -> b
 }
 
 /// Records results of commands. The first result that is not intermediate ends its command. Returns entries for
-/// the activity log.
+/// the activity log. `pins` contains the declarations of the commands; `None` if the element belongs to no application.
+/// A result that contradicts the declaration of its command is recorded, too, and the log contains a warning.
 pub(crate) fn record(
     world: &mut World,
     results: Results,
+    pins: Option<&Pins>,
     secrets: &KnownSecrets,
     now: Timestamp,
     batch: &mut Batch,
@@ -176,7 +179,19 @@ pub(crate) fn record(
             secrets.redactor().mask_value(&mut value);
             value
         };
-        log.extend(record.take_results(values.into_iter().map(mask), now));
+        let signature = pins.and_then(|pins| pins.command(&record.command));
+        for value in values {
+            // The masked value may have another type.
+            let signature = signature.filter(|_| !record.state.is_final());
+            let misfits = signature.map(|signature| record.misfits(&value, signature)).unwrap_or_default();
+            log.extend(record.take_results([mask(value)], now));
+            log.extend(
+                misfits.into_iter().map(|misfit| LogEntry {
+                    message: secrets.redactor().mask_str(&misfit.message),
+                    ..misfit
+                }),
+            );
+        }
         put(world, record, batch);
     }
     log

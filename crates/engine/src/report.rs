@@ -92,7 +92,7 @@ impl World {
             entry.data.iter_mut().for_each(|data| secrets.redactor().mask_value(data));
         }
         let old = self.instances.put(record, batch);
-        let results = commands::record(self, results, &secrets, now, batch);
+        let results = commands::record(self, results, call.package.pins(), &secrets, now, batch);
         note_readers(self, &call.action, &before, batch);
         if let Some(private) = report.private {
             self.put_private(answered, private, &secrets, batch);

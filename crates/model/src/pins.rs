@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::name::PropertyName;
+use crate::name::{CommandName, PropertyName};
 use crate::resolve::Resolved;
 
 pub use name::{Name, NameError, PinId, is_name_char};
@@ -68,6 +68,12 @@ impl Pin {
 }
 
 impl Pins {
+    /// Returns the declaration of a command; `None` if there is no such command. The name of a command is the id of its
+    /// pin, such as `control.reboot`.
+    pub fn command(&self, name: &CommandName) -> Option<&Signature> {
+        self.get(&name.as_str().parse().ok()?)?.kind.as_command()
+    }
+
     /// Returns the pin with an id.
     pub fn get(&self, id: &PinId) -> Option<&Pin> {
         self.0.get(&id.interface)?.get(&id.pin)

@@ -87,10 +87,7 @@ impl Driver for Script {
     /// The period begins with the command. Returns `None` if the command has no results, or if the package has no
     /// health check.
     fn late_results(&self, package: &Package, command: &CommandName) -> Option<Duration> {
-        let (interface, pin) = command.as_str().split_once('.')?;
-        let pins = package.pins()?.0.iter().find(|(name, _)| name.as_str() == interface)?.1;
-        let (_, pin) = pins.iter().find(|(name, _)| name.as_str() == pin)?;
-        let has_results = !pin.kind.as_command()?.results.0.is_empty();
+        let has_results = !package.pins()?.command(command)?.results.0.is_empty();
         (has_results && scripts::health_check(package).is_some()).then_some(self.timeouts.results)
     }
 

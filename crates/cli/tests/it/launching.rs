@@ -529,6 +529,28 @@ fn a_result_finds_a_renamed_application() {
     assert_eq!(view["results"][1]["file"], "s3://b/***.tar", "{view}");
 }
 
+/// A result that contradicts the manifest is recorded, and the log contains a warning.
+#[test]
+fn wrong_results_are_warned_of() {
+    let env = cloud();
+    env.edit("vm.yaml", "=> string file)", "=> int file)");
+    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    let begun = backup(&env, "k");
+    end_backup(&env, &begun, r#"[{"file": "f", "size": 3}]"#);
+    env.ok(&["app", "check"]);
+    let log = env.ok(&["log", "vm"]).out();
+    for warning in [
+        "the field `file` of the result has a wrong type: `int` is expected, and this is text",
+        "the field `size` of the result is not declared by the manifest",
+    ] {
+        assert!(
+            log.contains(&format!("WARNING vm command `control.backup` ({}): {warning}", begun.1)),
+            "{log}"
+        );
+    }
+    assert_eq!(env.json(&["app", "command", "--wait", &begun.1])["results"][1]["file"], "f");
+}
+
 /// `app command` waits for the result, and `app command --wait` does so later. A stop ends only the waiting.
 #[test]
 fn a_command_is_awaited() {

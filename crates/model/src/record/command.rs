@@ -8,6 +8,7 @@ use crate::clock::Timestamp;
 use crate::id::{CommandId, ProcessId};
 use crate::instance::LogEntry;
 use crate::name::{CommandName, ElementName};
+use crate::pins::Signature;
 
 /// The key that marks an intermediate result.
 const INTERMEDIATE: &str = "$intermediate";
@@ -97,6 +98,27 @@ impl CommandRecord {
             self.results.push(result);
         }
         log
+    }
+
+    /// Returns a warning for each field of a result that contradicts the declaration of the command. `signature` is this
+    /// declaration. A field contradicts it if the field is not declared, or if its value does not have the declared type.
+    pub fn misfits(&self, result: &Value, signature: &Signature) -> Vec<LogEntry> {
+        let is_progress = Self::is_intermediate(result);
+        let declared = if is_progress { signature.progress.as_ref() } else { Some(&signature.results) };
+        let Some(declared) = declared else { return Vec::new() };
+        let misfit = |(name, value): (&String, &Value)| match declared.0.get(name.as_str()) {
+            None => Some(format!("the field `{name}` of the result is not declared by the manifest")),
+            Some(kind) => {
+                let misfit = kind.fit(value).err()?;
+                Some(format!("the field `{name}` of the result has a wrong type: {misfit}"))
+            }
+        };
+        let no_map = (!result.is_object()).then(|| "the result is not a map of fields".to_owned());
+        let found = Self::fields(result).filter_map(misfit).chain(no_map);
+        let warning = |what| {
+            LogEntry::new(Severity::Warning, format!("command `{}` ({}): {what}", self.command, self.id))
+        };
+        found.map(warning).collect()
     }
 
     fn entry(&self, result: &Value) -> LogEntry {

@@ -102,7 +102,7 @@ impl Application {
         let Accepted { mut log, results } =
             accept(&mut after, &report.updates, &title.compiled.shape, is_open)?;
         log.extend(report.log);
-        let results = self.take_results(results, now);
+        let results = self.take_results(title, results, now);
         let natural = report.natural.or_else(|| self.check.natural.clone());
         let has_changed = after != self.document || natural != self.check.natural;
         let mut changes = Vec::new();
@@ -149,14 +149,25 @@ impl Application {
         self.touch();
     }
 
-    fn take_results(&mut self, results: Vec<(CommandId, Vec<Value>)>, now: Timestamp) -> Vec<LogEntry> {
+    fn take_results(
+        &mut self,
+        title: &Title,
+        results: Vec<(CommandId, Vec<Value>)>,
+        now: Timestamp,
+    ) -> Vec<LogEntry> {
         if results.is_empty() {
             return Vec::new();
         }
         let mut log = Vec::new();
         for (id, values) in results {
             if let Some(record) = self.commands.get_mut(&id) {
-                log.extend(record.take_results(values, now));
+                let signature = title.compiled.package.pins().and_then(|pins| pins.command(&record.command));
+                for value in values {
+                    let is_taken = !record.state.is_final();
+                    let misfits = signature.filter(|_| is_taken).map(|of| record.misfits(&value, of));
+                    log.extend(record.take_results([value], now));
+                    log.extend(misfits.into_iter().flatten());
+                }
             }
         }
         let redactor = Redactor::new(self.check.secrets());
