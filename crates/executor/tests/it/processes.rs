@@ -481,7 +481,7 @@ async fn what_a_job_writes_is_in_memory_while_it_is_short() {
     let Some(memory) = place.memory() else { return crate::skipped(&"/dev/shm is not in memory") };
     let long = "head -c 2000000 /dev/zero | tr '\\0' x";
     let script =
-        format!("mkfifo gate; printf hunter2; printf err >&2; read go < gate; {long}; read go < gate");
+        format!("mkfifo gate end; printf hunter2; printf err >&2; read go < gate; {long}; read go < end");
     let mut limits = Limits::default();
     limits.stdout_bytes = 4_000_000;
     let job = sh(&script).limits(limits).stdin("hunter2, too");
@@ -507,7 +507,8 @@ async fn what_a_job_writes_is_in_memory_while_it_is_short() {
     until("it has moved", async || fs::metadata(&stdout).is_ok_and(|found| found.len() == 2_000_007)).await;
     assert!(fs::read_link(&stdout).is_err() && mode(&stdout) == 0o600);
     assert_eq!(fs::read_dir(&memory).unwrap().count(), 1);
-    fs::write(gate(&place, "job"), "on\n").unwrap();
+    // Another pipe than before, because the first writer may not have closed its pipe yet.
+    fs::write(gate(&place, "job").with_file_name("end"), "on\n").unwrap();
     let outcome = runtime.wait(&id("job")).await.unwrap();
     let text = outcome.stdout.text();
     assert_eq!((text.len(), outcome.stderr.text(), outcome.end), (2_000_007, "err".into(), End::Exited(0)));
