@@ -1,4 +1,5 @@
-//! The codes of the command line: `WL0800` to `WL0849`, and all codes that the program explains.
+//! The codes that belong to the command line: `WL0800` to `WL0849`. The function [`all`] also returns the codes of
+//! all other parts of the program.
 
 use windlass::source::CodeInfo;
 

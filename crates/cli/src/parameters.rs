@@ -43,8 +43,10 @@ pub(crate) enum ParameterError {
 }
 
 /// Collects parameters from files, inventories and arguments. Arguments and inventories take precedence over files.
-/// No parameter may be in both an argument and an inventory. Error messages show each argument after the text
-/// `flag`, such as `-p `.
+/// No parameter may be in both an argument and an inventory.
+///
+/// `flag` is the text before each argument on the command line, such as `-p `. Error messages show the argument
+/// with this text.
 pub(crate) fn collect(
     flag: &str,
     given: &[String],

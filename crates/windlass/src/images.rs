@@ -110,7 +110,7 @@ impl ImagesError {
 /// A list of stored images.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ImagesView {
-    /// The version of the layout of this view, for programs that read it as JSON: 1.
+    /// The version of this view's JSON layout, which is 1 at present.
     pub version: u32,
     /// The images, sorted by id.
     pub images: Vec<ImageView>,
@@ -134,7 +134,7 @@ pub struct ImageView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PrunedView {
-    /// The version of the layout of this view, for programs that read it as JSON: 1.
+    /// The version of this view's JSON layout, which is 1 at present.
     pub version: u32,
     /// The ids of the removed images.
     pub removed: Vec<String>,

@@ -1,4 +1,5 @@
-//! Scripts run by hand, and test cases of packages. Both run jobs and record nothing.
+//! Runs scripts by hand, and runs the test cases of packages. In both cases, jobs run, and windlass records
+//! nothing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -126,9 +127,8 @@ pub fn read_input(file: &Path) -> Result<CaseInput, Error> {
     }
 }
 
-/// Parses the purpose of a script run: `launch`, `destroy`, `health-check`, `reconfigure`, `discover`,
-/// `command`, or the name of a transition. For `command`, the name of the script file is the name of the
-/// command.
+/// Parses the kind of a script: `launch`, `destroy`, `health-check`, `reconfigure`, `discover`, `command`, or the
+/// name of a transition. For `command`, the name of the script file is the name of the command.
 ///
 /// # Errors
 ///

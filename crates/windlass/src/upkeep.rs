@@ -1,4 +1,5 @@
-//! Maintenance of records: pruning, forgetting and renaming of assemblies, and moving them to other stores.
+//! Maintenance of assemblies: pruning their records, forgetting them, renaming them, and moving them to other
+//! stores.
 
 use crate::open::Windlass;
 

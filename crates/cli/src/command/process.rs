@@ -220,7 +220,8 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
 enum Halt {
     /// A process could not be started, or its execution broke off.
     Failed(windlass::Error),
-    /// The next process needs a consent that the user has not given. The value is the end of the previous process.
+    /// The next process needs a consent that the user has not given. The value tells how the previous process
+    /// ended.
     NotAgreed(Box<Ended>),
 }
 

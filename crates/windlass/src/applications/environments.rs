@@ -332,8 +332,11 @@ impl Environments<'_> {
         self.change(name, |environment, _| environment.bind(choice.clone())).await
     }
 
-    /// Refuses a choice if the manifest of `choice.service` does not contain the component. Also refuses the choice if
-    /// `choice.chosen` does not expose the pins of the component.
+    /// Checks that the user may choose the service `choice.chosen` for the component `choice.component`. Refuses
+    /// the choice in two cases:
+    ///
+    /// - The manifest of the service `choice.service` does not contain the component.
+    /// - The service `choice.chosen` does not expose all pins of the component.
     async fn fits(&self, name: &DocumentName, choice: &Choice) -> Result<(), Error> {
         let environment = self.find(name).await?;
         let known = environment.service(&choice.service).and(environment.service(&choice.chosen));
@@ -360,8 +363,8 @@ impl Environments<'_> {
         Err(ApplicationError::Unfit { chosen, component, pins, known }.into())
     }
 
-    /// Removes the user's choice for a component of the type `reference.Service`. The choice names the service that
-    /// the component represents. `service` is another service, and its manifest contains the component.
+    /// Removes the user's choice of a service for the component `component`. The component has the type
+    /// `reference.Service`, and is in the manifest of the service `service`.
     ///
     /// # Errors
     /// Returns [`EnvironmentError`] if no service is chosen for the component.

@@ -236,8 +236,8 @@ impl Applications<'_> {
     }
 }
 
-/// Reads a manifest with its scripts as a revision that is not stored. Also returns warnings about the
-/// manifest.
+/// Reads a manifest with its scripts, and returns the revision that they form. The function does not store this
+/// revision. Also returns warnings about the manifest.
 ///
 /// # Errors
 /// Returns [`Error::Input`] if the manifest has errors, or is neither an application nor a factory. Returns

@@ -96,9 +96,11 @@ impl Daemon<'_> {
         }
     }
 
-    /// Tells whether the daemon ignores the demand of a policy to heal a part. If the part has not recovered after
-    /// [`MOST_HEALS`] attempts, the daemon ignores further demands. The method reports only the first ignored demand,
-    /// as [`Notice::GivesUp`]. `because` is the reason for the demand.
+    /// Tells whether the daemon ignores a policy's demand to heal the part `part`. `because` is the reason for the
+    /// demand. The daemon ignores the demand if the part has not recovered after [`MOST_HEALS`] attempts.
+    ///
+    /// For the first ignored demand, the method also sends [`Notice::GivesUp`]. It sends no notice for further
+    /// demands.
     fn leaves_alone(&mut self, name: &AssemblyName, part: &ElementName, because: &str) -> bool {
         let given_up = self.given_up.entry(name.clone()).or_default();
         if !self.roster.get(name).is_some_and(|watched| watched.heals.is_left_alone(part)) {

@@ -70,7 +70,8 @@ impl Duties {
         (Self { scheduler, health: watching.health }, started)
     }
 
-    /// Schedules a health check. The checks of many assemblies are spread over the interval.
+    /// Schedules a health check that runs once in each [`period`](Self::period). The checks of different assemblies
+    /// are spread over the period.
     pub(super) async fn check(&self, duty: Duty) {
         if let Some(period) = self.health {
             self.scheduler.set(duty, duty_timing::of_checks(period)).await;

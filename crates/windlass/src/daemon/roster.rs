@@ -174,7 +174,8 @@ impl Roster {
     ///
     /// - The daemon calls this method much too late, for example because the daemon was suspended. The wait for the
     ///   sample then begins again.
-    /// - A health check of the assembly is running (`is_being_checked`). The method waits for the end of the check.
+    /// - A health check of the assembly is running (`is_being_checked`). The method then schedules the assembly
+    ///   again for one second later.
     pub(super) fn time(
         &mut self,
         now: Timestamp,

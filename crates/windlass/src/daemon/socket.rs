@@ -90,8 +90,8 @@ const LONGEST: usize = 100;
 
 /// A short path to a file in a deeply nested folder, for system calls that limit the length of a path.
 struct Near {
-    /// The open folder of the file. The field `path` leads through this folder:
-    /// `/proc/self/fd/<descriptor of this folder>/<file name>`. This path is valid only while the folder is open.
+    /// The open folder that contains the file. The field `path` is then `/proc/self/fd/<descriptor of this
+    /// folder>/<file name>`. This path is valid only while the folder is open.
     ///
     /// `None` if the original path is short enough. The field `path` is then the original path.
     _folder: Option<File>,

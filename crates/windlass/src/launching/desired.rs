@@ -164,9 +164,9 @@ pub(crate) fn desired(
     Ok((desired, diagnostics))
 }
 
-/// Returns the name of a descriptor of the application. This name contains the same version for all revisions of
-/// the application. With a different version, a new revision would be an upgrade, and an upgrade may re-create the
-/// instance.
+/// Returns the name of a descriptor of the application. This name contains the version 1 for every revision of the
+/// application. If the version differed between two revisions, the change to the new revision would be an upgrade.
+/// An upgrade may re-create the instance.
 fn descriptor(kind: DescriptorKind, published: &PublishedApplication) -> DescriptorName {
     let version: Version = "1".parse().expect("a number is a version");
     DescriptorParts { kind, name: published.name.clone(), version }.into()

@@ -90,7 +90,7 @@ impl<'w> Launcher<'w> {
         }
     }
 
-    /// Submits the launch of a published revision as a request.
+    /// Submits a request to launch a published revision.
     ///
     /// # Errors
     /// Returns all problems that prevent the launch.

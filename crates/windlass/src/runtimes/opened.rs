@@ -29,8 +29,8 @@ impl Runtimes {
         self.project(location).map(drop)
     }
 
-    /// Returns the runtimes of a location's kind. Refuses an unknown kind. Also refuses a location without an
-    /// image if the kind needs one.
+    /// Returns the project's runtimes of the kind that the location names, such as `docker`. Refuses a kind that
+    /// this program does not support. Also refuses a location without an image if the kind needs an image.
     fn project(&self, location: &Location) -> Result<&dyn ProjectRuntimes, String> {
         let Location { name, runtime, image, .. } = location;
         match self.kinds.iter().find(|(kind, _)| kind.name() == runtime) {

@@ -50,8 +50,8 @@ impl Printout {
         Self { stdout: json!({"instances": instances}).to_string(), failure: None, takes }
     }
 
-    /// Returns the outcome of a job whose script printed this output, and the duration of the job. If the
-    /// duration reaches `timeout`, the outcome is a timeout.
+    /// Returns the outcome of a job whose script printed `self`, and the duration of the job. If the script takes
+    /// `timeout` or longer, the outcome is a timeout.
     pub(super) fn outcome(&self, timeout: Duration, now: Timestamp) -> (Outcome, Duration) {
         let end = match &self.failure {
             _ if self.takes >= timeout => End::TimedOut,

@@ -29,12 +29,11 @@ use crate::open::Windlass;
 pub struct ManifestFile {
     /// The path of the file.
     pub path: PathBuf,
-    /// The title under which the simulation publishes the manifest. `None` means the name of the file without its
-    /// extension, for example `web-vm`.
+    /// The title under which the simulation publishes the manifest. If the field is `None`, the title is the name
+    /// of the file without its extension, for example `web-vm`.
     ///
-    /// `None` has one exception: another manifest may refer to a title that differs from the name of the file only
-    /// in letter case and punctuation, for example `Web VM`. In this case, the manifest in the file gets the title
-    /// `Web VM`.
+    /// There is one exception. Another manifest may refer to this manifest by a title that differs from the file
+    /// name only in letter case and punctuation, such as `Web VM`. Then the title of this manifest is `Web VM`.
     pub title: Option<String>,
 }
 

@@ -36,8 +36,8 @@ pub struct SimulationInput {
     /// manifest. The key is the id under which a manifest exposes the pin. Each value applies to every manifest
     /// that exposes a pin with this id.
     pub parameters: BTreeMap<String, Value>,
-    /// The location of `windlass.yaml` at which scripts run. `None` means the only location that `windlass.yaml`
-    /// declares. If `windlass.yaml` declares no location or several locations, `None` means this host.
+    /// The name of the location at which scripts run. `windlass.yaml` declares the locations. `None` means the only
+    /// location in `windlass.yaml`. If there is no location or more than one, `None` means this host.
     pub location: Option<String>,
     /// The length of the simulated time.
     pub duration: Duration,

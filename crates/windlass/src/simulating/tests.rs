@@ -167,8 +167,8 @@ impl Runtime for Slow {
     }
 }
 
-/// The clock waits for scripts to end, and then advances by their duration in whole seconds. If several
-/// scheduled times of a duty pass during one run, the duty runs once for all of them.
+/// The clock waits for scripts to end, and then advances by their duration in whole seconds. While a duty runs,
+/// several of its scheduled times may pass. The duty then runs once for all of them.
 #[tokio::test]
 async fn the_clock_waits_for_scripts() {
     let folder = TempDir::new().unwrap();

@@ -43,7 +43,7 @@ pub struct PlanView {
     pub unfinished: Option<UnfinishedProcess>,
     /// The results of the health checks that ran before planning; `None` if no checks ran.
     pub drift: Option<Vec<DriftView>>,
-    /// The plan itself. The method [`why`](PlanView::why) reads the waits from the plan.
+    /// The plan itself. The method [`why`](PlanView::why) uses it to explain why a step waits for other steps.
     #[serde(skip)]
     plan: Plan,
 }

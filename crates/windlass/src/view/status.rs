@@ -489,7 +489,8 @@ impl ProcessView {
 }
 
 impl CancelledView {
-    /// Returns the last process of an assembly that has not reached its goal state, if the process was cancelled.
+    /// Returns the last process of the assembly if this process was cancelled, and if the assembly has not reached
+    /// its goal state.
     async fn of(store: &dyn Store, snapshot: &Snapshot) -> Result<Option<Self>, Error> {
         let goal = snapshot.assembly.goal;
         let has_reached = states(snapshot).all(|state| state == goal) && leaving(snapshot).is_empty();

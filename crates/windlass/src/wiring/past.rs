@@ -1,5 +1,5 @@
-//! The stored names of removed applications to which instances still refer. If the target of a reference was removed,
-//! the reference is dangling. If the target never existed, the reference is pending. The records of existing instances
+//! Stores the last target of each reference whose target was removed. If the target of a reference was removed, the
+//! reference is dangling. If the target never existed, the reference is pending. The records of existing instances
 //! can't distinguish these two cases.
 
 use std::collections::BTreeMap;

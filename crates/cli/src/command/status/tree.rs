@@ -102,7 +102,8 @@ fn active(nodes: &[&ElementView]) -> Option<String> {
     (is_large(node) && active < all).then(|| format!("{active} of {all} Active"))
 }
 
-/// Number of ranges above which [`name_of`] may return "the others" in place of the ranges.
+/// The maximum number of ranges that [`name_of`] lists if the nodes in these ranges are more than half of a
+/// cluster. For more ranges, the function returns "the others".
 const RANGES: usize = 8;
 
 /// Returns a text that names some nodes of a cluster by the ranges of their numbers, such as `1–6, 8`. `numbers`

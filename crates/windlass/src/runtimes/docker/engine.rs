@@ -62,10 +62,10 @@ impl OpenEngine {
         self.fresh.clone()
     }
 
-    /// Tells whether the engine contains no container of the client `client`. A client is the connection of one
-    /// windlass program to an engine.
+    /// Tells whether the container engine contains no container of the client `client`. A client is the connection
+    /// of one windlass program to the engine.
     ///
-    /// If `client` is `None`, tells whether the engine contains no job of any client that has ended.
+    /// If `client` is `None`, tells whether every job in the engine belongs to a client that still runs.
     ///
     /// Returns `false` if the engine does not answer.
     pub(super) async fn is_left_by(&self, client: Option<&str>) -> bool {
