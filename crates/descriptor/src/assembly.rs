@@ -347,10 +347,11 @@ fn reference(reader: &mut Reader<'_>, body: &Body<'_>) -> ReferenceDecl {
     ReferenceDecl { name_span: body.name_span, kind, placeholder, properties }
 }
 
-/// Returns the `type` of a component or reference if the `type` is a placeholder. The later
-/// [`check`](mod@crate::check) reports this placeholder. If nothing is left to report, `is_reported` is true, and
-/// the function returns `None`. Nothing is left to report if the `type` is known, or if an error about the `type`
-/// was already reported.
+/// Returns the `type` of a component or reference if the `type` is a placeholder that must still be reported. The
+/// later [`check`](mod@crate::check) reports this placeholder.
+///
+/// `is_reported` is true if the `type` is known, or if an error about the `type` was already reported. The function
+/// then returns `None`.
 fn open_placeholder(node: Option<&Node>, is_reported: bool) -> Option<Spanned<String>> {
     let node = node.filter(|_| !is_reported)?;
     let text = node.as_str().filter(|text| text.starts_with(PLACEHOLDER))?;

@@ -54,10 +54,11 @@ impl Published {
 
 /// Updates the recorded outdated inputs after a call on an element. `before` contains the outputs of this element
 /// before the call. If the call has changed an output, the input of each element that reads this output becomes
-/// outdated. The function adds this input to the record of the reading element.
+/// outdated. The function records this input for the reading element, with the value that the input had before the
+/// call.
 ///
-/// If the input was outdated already and now has its first value again, the function removes the input from the
-/// record.
+/// An input may already be outdated. If it now has the recorded value again, the function removes the input from
+/// the record.
 pub(crate) fn note_readers(world: &mut World, action: &Action, before: &Published, batch: &mut Batch) {
     // If the element was newly created, the plan already passes the outputs of the element to the elements that
     // read these outputs.

@@ -11,8 +11,11 @@ use windlass_model::{Action, ElementName};
 use crate::panic::described;
 use crate::world::World;
 
-/// Adds the differences between packages to a diff. They concern two kinds of elements: elements that get a
-/// changed package with the same name, and elements that keep an outdated package.
+/// Adds the differences between installed and desired packages to a diff. The function compares the packages of
+/// these elements:
+///
+/// - elements whose package gets new content by the plan,
+/// - elements that keep their old package although the desired package differs.
 pub(crate) fn note_package_diffs(world: &World, drivers: &Registry, diff: &mut Diff) {
     let changed = diff.elements.iter().filter(|change| change.repackaged).map(|change| &change.element);
     let mut parts: BTreeMap<(&PackageDigest, &PackageDigest), BTreeSet<&ElementName>> = BTreeMap::new();

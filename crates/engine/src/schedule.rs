@@ -77,8 +77,9 @@ impl Timing {
     /// is the previous fire time. The next fire time is one period plus `delay` milliseconds later. If this time
     /// has passed, the function adds the least number of whole periods that leads to a time after `now`.
     ///
-    /// The caller passes a delay only for the second fire time of a duty. All later fire times keep this delay,
-    /// because each fire time is computed from the previous one.
+    /// When the caller computes the second fire time of a periodic duty, `delay` may be greater than 0. For all
+    /// later fire times, `delay` is 0. These fire times are nevertheless delayed, because each of them is computed
+    /// from the previous one.
     fn next(&self, planned: Timestamp, now: Timestamp, delay: i64) -> Option<Timestamp> {
         match self {
             Self::Every { period, .. } => {

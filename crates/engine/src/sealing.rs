@@ -73,8 +73,8 @@ impl KnownSecrets {
     }
 }
 
-/// Returns the references of all secrets that are sealed in a value. In such a value, a [marker](SecretRef) takes the
-/// place of each secret.
+/// Finds the secrets of a value, and returns a reference to each of them. In the value, a [marker](SecretRef) takes
+/// the place of each secret.
 pub(crate) fn markers(value: &Value) -> Vec<SecretRef> {
     match (SecretRef::from_value(value), value) {
         (Some(secret), _) => vec![secret],

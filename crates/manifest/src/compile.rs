@@ -155,12 +155,13 @@ impl Compiler<'_> {
         found
     }
 
-    /// Returns the properties of the root element. The application exposes some pins of the scripted component. An
-    /// exposed pin becomes a property if it is a configuration pin, or a signal that the manifest declares. `component`
-    /// is the path of the scripted component.
+    /// Returns the properties of the root element. Each of them is a pin of the scripted component that the
+    /// application exposes: a configuration pin, or a signal that the manifest declares. `component` is the path of
+    /// the scripted component.
     ///
-    /// Also returns a map from the ids of the exposed configuration pins to these properties. For example, if the
-    /// application exposes the pin `disk.size` as `vm.size`, the map contains `disk.size` with the value `vm.size`.
+    /// Also returns a map from the configuration pins of the scripted component to the properties of the root
+    /// element. For example, if the application exposes the pin `disk.size` as `vm.size`, the map contains
+    /// `disk.size` with the value `vm.size`.
     fn outer(
         &mut self,
         component: &ComponentPath,

@@ -88,9 +88,9 @@ pub enum Component {
 /// A composition of components, which exposes some of their pins.
 #[derive(Debug, Clone, Default)]
 pub struct Composite {
-    /// Type of the composition, such as `composite.Scaler`. The outermost composite has none.
+    /// The type of the composite, such as `composite.Scaler`. The outermost composite has no type.
     pub kind: Option<Spanned<ComponentType>>,
-    /// Values for the pins that the composition exposes.
+    /// Values for the pins that the composite exposes.
     pub configuration: Configuration,
     /// Interfaces by name. Their pins expose pins of the composition's components.
     pub interfaces: IndexMap<Name, ExposedInterface>,

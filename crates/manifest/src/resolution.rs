@@ -16,8 +16,8 @@ pub type Offers = BTreeMap<AssemblyName, BTreeMap<PinId, PinType>>;
 /// The name of the interface whose pins represent the properties of an environment.
 const PROPERTIES: &str = "properties";
 
-/// A service, or the environment itself, to which a component of the type `reference.Service` is resolved. The provider
-/// has all pins that the component declares.
+/// The provider of a component of the type `reference.Service`. It is a service, or the environment itself. The
+/// provider has all pins that the component declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Provider {
     /// A service of the environment.

@@ -19,7 +19,7 @@ impl<T> Default for Links<T> {
 }
 
 impl<T> Links<T> {
-    /// Adds an item to the current node, which the next call of [`close`](Self::close) closes.
+    /// Adds an item to the list of the current node. The next call of [`close`](Self::close) ends this list.
     pub fn push(&mut self, item: T) {
         self.items.push(item);
     }
@@ -33,7 +33,7 @@ impl<T> Links<T> {
         self.starts.push(u32::try_from(self.items.len()).expect("there are less than 2^32 items"));
     }
 
-    /// Adds items to the current node, and closes the list of this node.
+    /// Adds the last items to the list of the current node. Items that are added later belong to the next node.
     ///
     /// # Panics
     ///

@@ -33,9 +33,11 @@ pub struct Metric {
     /// The quantity that the metric measures.
     pub kind: MetricKind,
     /// The number of seconds between two published values of the metric: the key `publication-period` of the
-    /// descriptor. If a resource does not declare this key, the field is none, and the period is [`DEFAULT_PERIOD`]. An
-    /// assembly may publish a metric of a component as its own. The field is then none, because the period of the
-    /// component's metric applies.
+    /// descriptor. The field is none in two cases:
+    ///
+    /// - The resource does not declare this key. The period is then [`DEFAULT_PERIOD`].
+    /// - An assembly publishes a metric of a component as its own. The period of the component's metric then
+    ///   applies.
     pub period: Option<Template>,
     /// The element that publishes the metric, and the name of the metric on this element. A resource publishes its
     /// metrics itself. An assembly can offer a metric of an inner resource or group as its own. The publisher is

@@ -4,7 +4,8 @@
 //!
 //! - a cycle in which properties from several descriptors read each other,
 //! - a value that is too long,
-//! - a `${…}` that reads a property of a reference, if the instance lacks this property,
+//! - a `${…}` that reads a property of a reference, although the instance to which the reference refers does not
+//!   have this property,
 //! - a `${…}` that reads a group without nodes.
 
 use std::collections::BTreeMap;

@@ -414,8 +414,8 @@ struct Verdict {
     batch: Batch,
 }
 
-/// Updates the records in memory with the answer from a health check or a discovery. Returns the result of the check,
-/// and a batch with the same changes for the store.
+/// Updates the records in memory with the answer from a health check or a discovery about one element. Returns the
+/// result for this element, and a batch with the same changes for the store.
 fn verdict(engine: &Engine, world: &mut World, answer: &Answered) -> Verdict {
     let (call, driver, observed) = match answer {
         Answered::Observed { call, driver, observed } => (call, driver, observed),
@@ -506,9 +506,8 @@ fn failed(engine: &Engine, world: &World, element: &ElementName, failure: Option
     Verdict { end: CheckEnd::Failed(failure), batch }
 }
 
-/// Returns the result for a check without an observation, if the store gets no record of this check:
-/// [`CheckEnd::Failed`] with the failure in `seen`. If `seen` contains no failure, the result is
-/// [`CheckEnd::Unchecked`].
+/// Returns the result of a check that gave no observation and is not recorded in the store. If `seen` contains a
+/// failure, the result is [`CheckEnd::Failed`] with this failure. Otherwise, the result is [`CheckEnd::Unchecked`].
 fn not_recorded(seen: &Seen) -> CheckEnd {
     seen.sight.clone().err().map_or_else(without_check, CheckEnd::Failed)
 }

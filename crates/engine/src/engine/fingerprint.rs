@@ -1,5 +1,5 @@
-//! Fingerprints of plans. A fingerprint contains all data of a plan except the origins of declarations. An origin is a
-//! file, a line and a column.
+//! Fingerprints of plans. The fingerprint of a plan is a copy of the plan's data without the origins of
+//! declarations. An origin is a file, a line and a column.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -312,8 +312,8 @@ pub(super) struct Checks {
     pub(super) answers: Vec<Answered>,
     /// The failed jobs of checks of applications.
     pub(super) failed: Vec<FailedJob>,
-    /// The warnings and errors that scripts have written to stderr. The list contains only lines of successful checks
-    /// of applications.
+    /// The warnings and errors that scripts have written to stderr. The list contains only lines from jobs that
+    /// have checked applications, and in which no check has failed.
     pub(super) lines: Vec<Line>,
 }
 
@@ -487,7 +487,8 @@ struct LookBatch {
 struct LookElement {
     name: ElementName,
     state: State,
-    /// Whether the element is checked alone, because its last check has failed.
+    /// Whether the last check of the element has failed because of the element itself. Such an element is checked
+    /// alone.
     is_suspect: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Removes old processes, old versions and old entries of health checks from the store.
+//! Removes old processes, old versions, and old events of health checks and discoveries from the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,7 @@ impl Upkeep<'_> {
 
     /// Removes old records under the lease of the assembly. `keep` contains an age and a number. A process is
     /// removed only if it is older than this age, and at least this number of newer processes exist. The same rule
-    /// applies to versions. An entry of a health check is removed if it is older than this age.
+    /// applies to versions. An event of a health check or a discovery is removed if it is older than this age.
     ///
     /// The function keeps open processes and undecided calls. It also keeps all records that are necessary for a
     /// rollback to a kept version.

@@ -264,9 +264,9 @@ impl Upkeep<'_> {
     /// to their ids in this store. There are such processes if, for example, the assembly was exported from this
     /// store before.
     ///
-    /// The function looks up the processes of the bundle, the oldest first, and stops at the first process that this
-    /// store does not contain. The import gives new ids to this process and all later processes. In this way, the
-    /// processes keep their order.
+    /// The function looks up the processes of the bundle, the oldest first, and stops at the first process that
+    /// this store does not contain. The import gives new ids to this process and all later processes. New ids are
+    /// higher than all ids in this store, so the order of the ids is still the order of the processes.
     async fn known_processes(
         &self,
         name: &AssemblyName,

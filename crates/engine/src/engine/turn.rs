@@ -126,7 +126,8 @@ impl LastTurn {
     ///   turn is unnecessary.
     ///
     /// For a periodic duty, the new turn is unnecessary if another daemon began the last turn less than 90 % of a
-    /// period ago. The daemon of the last turn always gets the new turn, because its own schedule keeps the period.
+    /// period ago. If the same daemon had the last turn, the new turn is always necessary, because a daemon
+    /// requests only one turn in each period.
     fn is_for(&self, time: TurnTime, lease: &Lease) -> bool {
         let is_own = self.holder == lease.holder;
         match time {

@@ -19,8 +19,8 @@ pub(crate) struct Packages {
     /// The packages to which the records of the assembly refer: for example, the packages that existing elements were
     /// created from, and the packages of earlier versions.
     previous: HashMap<PackageDigest, Arc<Package>>,
-    /// Entries of two packages: an old package, and a new package that may replace it. If the new package replaces
-    /// the old one, the existing instances are *kept*, because the drivers can manage them with the new package.
+    /// Pairs of packages: an old package, and a new package that may replace it. If the new package replaces the
+    /// old one, the existing instances are *kept*, because the drivers can manage them with the new package.
     kept: BTreeSet<(PackageDigest, PackageDigest)>,
     /// Whether the engine uses the packages of the desired version to stop and remove existing elements. If `false`,
     /// the engine uses the packages that the elements were created from. For exceptions, see [`of`](Self::of).

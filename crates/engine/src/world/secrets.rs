@@ -7,7 +7,7 @@ use windlass_model::record::InstanceRecord;
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Change, Snapshot};
 
-/// The texts of the secrets of an assembly. A secret that is not text or can't be opened is missing here.
+/// The texts of the secrets of an assembly. The map does not contain secrets that are not text or can't be opened.
 #[derive(Default)]
 pub(crate) struct Secrets(BTreeMap<SecretRef, Sensitive<String>>);
 
@@ -20,7 +20,8 @@ impl Secrets {
         Self(texts.collect())
     }
 
-    /// Returns the text of a secret as a sensitive value; `None` if the secret is missing here.
+    /// Returns the text of a secret as a sensitive value. Returns `None` if the secret is not text or can't be
+    /// opened.
     pub(crate) fn get(&self, secret: &SecretRef) -> Option<&Sensitive<String>> {
         self.0.get(secret)
     }

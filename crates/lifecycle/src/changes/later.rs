@@ -6,10 +6,10 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use super::parts::Parts;
 
-/// Looks up the outputs that are known before the plan is executed, and that the plan does not change.
+/// Looks up the outputs whose values are already known when the plan is made.
 ///
-/// If a part will publish new outputs, its current outputs count as not published yet. For all other parts, the result
-/// is the output from `lookup`.
+/// If the plan changes a part, and the part is then below Installed for some time, its outputs count as not
+/// published yet ([`Output::NotYet`]). For the outputs of all other parts, the result is the output from `lookup`.
 pub(crate) struct Later<'a, 'p> {
     pub(crate) lookup: &'a dyn Lookup,
     pub(crate) parts: &'p Parts<'a>,

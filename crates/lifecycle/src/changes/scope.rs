@@ -73,9 +73,10 @@ impl From<ResolveError> for ScopeError {
 pub(crate) enum Reach {
     /// All changes are permitted.
     All,
-    /// The plan may create the pair if the pair does not exist.
+    /// If the pair does not exist, the plan may create the pair.
     ///
-    /// The plan may re-create the pair only if one of its nodes goes below the state that the relationship requires.
+    /// If the pair exists, the plan may re-create the pair only if one of its nodes goes below the state that the
+    /// relationship requires.
     Missing,
     /// The plan may re-create the pair only if one of its nodes goes below the state that the relationship
     /// requires.

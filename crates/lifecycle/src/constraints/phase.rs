@@ -1,7 +1,7 @@
 //! The numbers of the phases of a plan.
 //!
-//! Some constants are the number of one phase. Each other constant belongs to several phases, and the number of
-//! such a phase is the constant plus a rank or an offset.
+//! A constant such as [`ROLL`] is the number of a single phase. A constant such as [`CHANGE`] is the base number of
+//! several phases. The number of each of these phases is the base number plus a rank or an offset.
 
 /// The number of a phase. A step begins only after all steps of phases with lower numbers have ended.
 ///

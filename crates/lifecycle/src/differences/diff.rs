@@ -168,7 +168,8 @@ pub enum ElementChangeKind {
     Removed,
     /// The resource gets new values while it is Active.
     Reconfigured,
-    /// The resource uses the new content of its package after the plan. No driver is called.
+    /// Only the content of the resource's package changes. After the plan, the resource uses the new content. No
+    /// driver is called.
     Repackaged,
     /// The resource is uninstalled and installed again.
     Reinstalled,

@@ -24,10 +24,11 @@ const MOST: usize = 10_000;
 /// A `${…}` beyond this length is left as it is.
 const DEEPEST: usize = 100;
 
-/// Returns a copy of an element. The values of the copy do not depend on assemblies and references.
+/// Returns a copy of the element `element` of the topology `version`. The values of the copy do not depend on
+/// assemblies and references.
 ///
-/// Each `${…}` that reads a property of an assembly or a reference is replaced by its value in `version`. The element
-/// belongs to this version.
+/// Some values contain a `${…}` that reads a property of an assembly, or a property of a reference. The copy
+/// contains the value of this property in `version` in place of the `${…}`.
 ///
 /// The caller adds the copy to a topology that contains the newest version of the assemblies and references. There,
 /// the original `${…}` would read a new value, although the existing resource still has the old value.

@@ -169,7 +169,8 @@ fn relationships<'a>(
     merged
 }
 
-/// Combines two versions of one relationship in `older`. The result has the sources and targets of both versions.
+/// Combines two versions of one relationship, and writes the result to `older`. The result has the sources and
+/// targets of both versions.
 ///
 /// If `older` has operations, its operations and all its other data stay, because these operations may have created
 /// existing pairs. Otherwise, no pairs exist, and `older` gets the operations and all other data of `newer`.

@@ -113,16 +113,17 @@ impl<'a> Reads<'a> {
 
     /// Finds the outputs that the property `name` of `element` reads, and the parts that publish these outputs.
     ///
-    /// The operations of a relationship receive the value of this property. `element` is a source or target of the
-    /// relationship, or a resource on which an operation is called.
+    /// The operations of a relationship receive the value of the property `name`. `element` is a source or target
+    /// of the relationship, or a resource on which an operation is called.
     ///
-    /// The value may reach the operations by another property, `reader`. For example, the property `url` of the
-    /// relationship is `${source.address}`. Then `name` is `address`, and `reader` is `url`. Each found [`Read`]
-    /// contains `reader`, and the place of `reader` in the descriptor (`origin`).
+    /// `reader` is the property with which the operations receive this value. For example, the relationship has the
+    /// property `url: ${source.address}`. The function is called for each source: `name` is `address`, and `reader`
+    /// is `url`. If an operation is called on `element`, `reader` is the same property as `name`. Each found
+    /// [`Read`] contains `reader`, and the place of `reader` in the descriptor (`origin`).
     ///
     /// The function finds nothing in two cases:
     ///
-    /// - The property has no value. Such a property is an output of `element` itself.
+    /// - The property `name` has no value. Such a property is an output of `element` itself.
     /// - The value cannot be resolved. The engine reports this error when it calls the operations.
     fn of_another(
         &mut self,

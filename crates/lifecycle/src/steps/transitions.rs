@@ -77,9 +77,9 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
 
 /// Returns the element that describes how a part is removed.
 ///
-/// Usually the function returns the element of the installed version. The exception is a part whose first Create or
-/// Install failed. A wrong value in the old element may have caused the failure, and the desired element may correct
-/// this value. So the function returns the desired element, if both elements have the same descriptor.
+/// Usually, this is the element of the installed version. The exception is a part whose first Create or Install has
+/// failed. The failure may come from a wrong value in the element of the installed version, and the desired element
+/// may correct this value. So the function returns the desired element if both elements have the same descriptor.
 fn undone<'a>(part: &Part<'a>) -> Option<&'a Element> {
     let never_was = part.now.state == State::Failed
         && matches!(part.now.attempted, Some(Transition::Create | Transition::Install));

@@ -12,8 +12,8 @@ use super::past;
 use super::reader::{Mapping, Wiring, owned, reported};
 use crate::error::Error;
 
-/// Tells which references prevent the removal of the assembly `name`. Only launched applications and factories can
-/// be the targets of these references.
+/// The references to an assembly that is about to be removed. The field `name` is the name of this assembly. Only
+/// launched applications and factories can be the targets of these references.
 pub(crate) struct Removal {
     store: Arc<dyn Store>,
     name: AssemblyName,

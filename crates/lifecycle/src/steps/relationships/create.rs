@@ -153,14 +153,14 @@ fn new_pairs_of<'a>(
     Some(NewPairs { step, ends })
 }
 
-/// Returns those steps of `awaited` for which the creation of pairs in a [`Slot`] (a batch) must wait.
+/// Selects steps from `awaited`: the steps that must end before the plan creates pairs in the batch `slot`.
 ///
 /// `awaited` contains steps that publish outputs. The key is the number of the batch in which the producer (the
 /// publishing part) changes; 0 for a producer outside of batches.
 ///
-/// A pair in a batch waits for the producers in this batch, and for the producers outside of batches. It needs no other
-/// wait: producers of earlier batches have published already, and producers of later batches still have their old
-/// outputs. A pair outside of batches waits for all producers.
+/// A pair in a batch waits for the producers in this batch, and for the producers outside of batches. It needs no
+/// other wait: producers of earlier batches have published already, and producers of later batches still have their
+/// old outputs. A pair outside of batches waits for all producers.
 fn due(awaited: &BTreeMap<u32, Vec<(Draft, Why)>>, slot: Slot) -> impl Iterator<Item = &(Draft, Why)> {
     let batch = slot.filter(|turn| *turn > 0);
     let all = batch.is_none().then(|| awaited.values());
@@ -168,7 +168,7 @@ fn due(awaited: &BTreeMap<u32, Vec<(Draft, Why)>>, slot: Slot) -> impl Iterator<
     all.into_iter().flatten().chain(some).flatten()
 }
 
-/// Determines for each new or re-created pair of a target in which batch ([`Slot`]) the plan creates the pair.
+/// Groups the new and re-created pairs of a target by the batch ([`Slot`]) in which the plan creates them.
 ///
 /// `open` contains the sources of these pairs, as positions in `making.sources`.
 fn open_by_slot(

@@ -20,13 +20,15 @@ use crate::rank;
 /// For N sources and M targets, N + M waits are sufficient. For example, a barrier waits for the N sources, and the
 /// M targets wait for the barrier.
 ///
-/// A part may have no step that could wait. Then the steps that wait for this part also wait in place of the part;
-/// see [`Constraints::passed`]. The function `passed` knows only the waits that exist already. So this function
-/// handles the relationships in the order of [`in_order`]. For steps to lower states, the function uses the reverse
-/// order.
+/// A part may have no step that could wait. For example, `a` depends on `b`, `b` depends on `c`, and the plan does
+/// not change `b`. Then the steps of `a` wait for the steps of `c`; see [`Constraints::passed`]. The function
+/// `passed` knows only the waits that exist already. So this function handles the relationships in the order of
+/// [`in_order`]. For steps to lower states, the function uses the reverse order.
 ///
-/// The steps that create relationships with operations also wait in place of such parts. [`Constraints::arrivals`]
-/// lists these steps. The range `arrivals[i]` selects the entries of this list that belong to `relations[i]`.
+/// In the same way, a relationship with operations may wait for a part such as `b`. Then the step that creates the
+/// relationship waits for the steps of `c`. [`Constraints::arrivals`] lists each step that creates a relationship,
+/// and the element for which this step waits. The range `arrivals[i]` selects the entries of this list that belong
+/// to `relations[i]`.
 pub(super) fn order(
     constraints: &mut Constraints<'_>,
     relations: &[Relation<'_>],
@@ -205,10 +207,11 @@ impl Stage<'_> {
     }
 }
 
-/// Returns in which order the sources and the targets must reach their states.
+/// Returns pairs of stages. In each pair, the elements of the first stage must reach their state before the
+/// elements of the second stage reach their state. A stage is all sources or all targets of the relationship.
 ///
-/// In each item, the elements of the first stage must come before the elements of the second stage. The order
-/// follows from the modifiers (`pre` or `post`) that the relationship declares for its sources and targets.
+/// The order follows from the modifiers (`pre` or `post`) that the relationship declares for its sources and
+/// targets.
 fn ordered(relationship: &Relationship) -> impl Iterator<Item = (Stage<'_>, Stage<'_>)> {
     let Relationship { sources, source_state, source_modifier, .. } = relationship;
     let Relationship { targets, target_state, target_modifier, .. } = relationship;

@@ -133,8 +133,8 @@ impl<'a> RelationshipPlanner<'_, 'a> {
     }
 }
 
-/// Tells whether a pair is outdated. `name` is the source of the pair, and `outdated` contains the outdated pairs
-/// of its target.
+/// Tells whether the pair of the source `name` and some target is outdated. `outdated` contains the outdated pairs
+/// of this target, by source.
 pub(super) fn is_outdated(outdated: Option<&OutdatedSources>, name: &ElementName) -> bool {
     outdated.is_some_and(|outdated| outdated.contains_key(name))
 }

@@ -43,11 +43,12 @@ pub(super) struct InSlot<'s> {
     pub(super) existed: bool,
 }
 
-/// The steps that remove or create pairs, and the sources of these pairs. The entry of a step contains the [`Slot`]
-/// (the batch) in which the step runs. The entry of a source contains the slot in which a pair of the source is
-/// removed or created.
+/// The steps that remove or create the pairs of a relationship, and the sources of these pairs. Each step has a
+/// [`Slot`]: the batch in which the step runs. Each source also has a slot: the batch in which a pair of this
+/// source is removed or created.
 ///
-/// The caller uses [`each_slot`](Self::each_slot) to make the sources in a slot wait for all steps in this slot.
+/// The caller uses [`each_slot`](Self::each_slot) to make the sources of each slot wait for all steps with the same
+/// slot.
 #[derive(Default)]
 pub(super) struct Concerned {
     /// The sources of the pairs. Each entry contains the slot of a pair, and the position of its source in the caller's
@@ -95,13 +96,13 @@ pub(super) fn is_done(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| node.path.rolls.turn <= turn)
 }
 
-/// Returns one or two slots for an existing pair. A [`Slot`] is a batch in which the plan removes the pair. If the
-/// pair is still wanted, the plan re-creates the pair in the same slot.
+/// Returns the batch in which the plan removes an existing pair, as a [`Slot`]. If the pair is still wanted, the
+/// plan re-creates the pair in the same batch.
 ///
-/// Usually, there is only one slot, and the second value is `None`. But if the source and the target go down in
-/// different turns, the plan re-creates the pair in both turns. Then the first value is the earlier turn, and the
-/// second value is the later turn. The pairs of a `suspended` relationship never have a second slot, because they
-/// are created only after the last batch.
+/// Usually, there is only one such batch, and the second value is `None`. But if the source and the target go down
+/// in different batches, the plan re-creates the pair in both batches. Then the first value is the earlier batch,
+/// and the second value is the later batch. The pairs of a `suspended` relationship never have a second value,
+/// because they are created only after the last batch.
 pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (Slot, Option<Slot>) {
     if source.path.rolls.tied || target.path.rolls.tied {
         return (None, None);
@@ -143,8 +144,8 @@ pub(super) fn slot_of_new(source: &Node<'_>, target: &Node<'_>) -> Slot {
 
 /// The pairs of one target, sorted by [`Slot`].
 pub(super) struct BySlot {
-    /// One entry for each creation or re-creation of a pair. A pair that the plan re-creates twice has two entries, one
-    /// for each of the two turns.
+    /// One entry for each creation or re-creation of a pair. If the plan re-creates a pair in two batches, the pair
+    /// has two entries, one for each batch.
     turns: Vec<Turn>,
     /// The sources of the pairs, in the order of `turns`, as positions in the caller's list of sources.
     sources: Vec<usize>,

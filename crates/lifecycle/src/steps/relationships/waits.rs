@@ -14,16 +14,17 @@ use super::slots::{InSlot, Slot, is_done, moves_in};
 use crate::constraints::{Arrival, Constraints, Priority};
 use crate::rank;
 
-/// Delays the step `step` until some nodes no longer need the pairs that `step` removes.
+/// Makes the step `step` wait until some nodes no longer need the pairs that `step` removes. The sources of these
+/// pairs are `again`, as positions in `making.sources`.
 ///
-/// The two nodes of each pair change in different batches, so the plan re-creates the pair in both batches. In the
-/// later batch, `slot`, the step `step` removes the pairs that the earlier batch has created.
+/// The plan creates each of these pairs twice, because the source and the target change in different batches. The
+/// earlier batch creates the pairs. In the later batch, `slot`, the step `step` removes these pairs, and another
+/// step creates them again.
 ///
-/// The relationship may have the modifier `pre` for the node that changes in the earlier batch. This node needs the
-/// pair until the node has reached its required state. So `step` waits until the node has reached this state.
+/// If the relationship has the modifier `pre` for the node that changes in the earlier batch, this node needs its
+/// pair to reach the required state. So `step` waits until the node has reached this state.
 ///
-/// The function ignores each node that changes in the batch `slot`. `again` contains the sources of the pairs, as
-/// positions in `making.sources`.
+/// The function ignores each node that changes in the batch `slot`.
 pub(super) fn after_held_ends<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
@@ -229,10 +230,10 @@ pub(super) fn hold_sources<'n, 'a: 'n>(
     }
 }
 
-/// Tells whether there are several sources, all of them resources.
+/// Tells whether a relationship can be created without a source that has failed. The result is `true` if there are
+/// several sources, and all of them are resources.
 ///
-/// If this is the case, a failed source does not prevent the relationship between the other sources and the target.
-/// For an assembly or a group as source, the function returns false: the state of such a source depends on all its
+/// If a source is an assembly or a group, the result is `false`. The state of such a source depends on all its
 /// parts, and some of these parts may wait for the relationship itself.
 fn are_apart<'n, 'a: 'n>(sources: impl Iterator<Item = &'n Node<'a>>) -> bool {
     let mut count = 0;
