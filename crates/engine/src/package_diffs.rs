@@ -14,7 +14,7 @@ use crate::world::World;
 /// Adds the differences between installed and desired packages to a diff. The function compares the packages of
 /// these elements:
 ///
-/// - elements whose package gets new content by the plan,
+/// - elements whose package gets new content,
 /// - elements that keep their old package although the desired package differs.
 pub(crate) fn note_package_diffs(world: &World, drivers: &Registry, diff: &mut Diff) {
     let changed = diff.elements.iter().filter(|change| change.repackaged).map(|change| &change.element);

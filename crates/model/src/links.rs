@@ -24,7 +24,7 @@ impl<T> Links<T> {
         self.items.push(item);
     }
 
-    /// Closes the list of the current node. Items that are pushed later belong to the next node.
+    /// Ends the list of the current node. Items that are added later belong to the next node.
     ///
     /// # Panics
     ///
@@ -33,7 +33,8 @@ impl<T> Links<T> {
         self.starts.push(u32::try_from(self.items.len()).expect("there are less than 2^32 items"));
     }
 
-    /// Adds the last items to the list of the current node. Items that are added later belong to the next node.
+    /// Adds items to the list of the current node, and ends this list. Items that are added later belong to the
+    /// next node.
     ///
     /// # Panics
     ///

@@ -489,8 +489,8 @@ impl ProcessView {
 }
 
 impl CancelledView {
-    /// Returns the last process of the assembly if this process was cancelled, and if the assembly has not reached
-    /// its goal state.
+    /// Returns the last process of the assembly if this process was cancelled, and the assembly has not reached its
+    /// goal state. Returns `None` if the assembly has a process that has not ended.
     async fn of(store: &dyn Store, snapshot: &Snapshot) -> Result<Option<Self>, Error> {
         let goal = snapshot.assembly.goal;
         let has_reached = states(snapshot).all(|state| state == goal) && leaving(snapshot).is_empty();
