@@ -90,10 +90,10 @@ const LONGEST: usize = 100;
 
 /// A short path to a file in a deeply nested folder, for system calls that limit the length of a path.
 struct Near {
-    /// The open folder that contains the file. The field `path` is then `/proc/self/fd/<descriptor of this
-    /// folder>/<file name>`. This path is valid only while the folder is open.
+    /// The open folder that contains the file. `None` if the original path of the file is short enough.
     ///
-    /// `None` if the original path is short enough. The field `path` is then the original path.
+    /// With an open folder, the field `path` is `/proc/self/fd/<descriptor of the folder>/<file name>`. This path is
+    /// valid only while the folder is open. Without an open folder, the field `path` is the original path.
     _folder: Option<File>,
     path: PathBuf,
 }
