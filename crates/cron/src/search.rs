@@ -6,6 +6,12 @@ use crate::expression::CronExpression;
 use crate::part::Days;
 
 impl CronExpression {
+    /// Tells whether the expression selects no date of the calendar. For example, `0 0 0 30 2 ?` never fires, because
+    /// February has no day 30.
+    pub fn never_fires(&self) -> bool {
+        self.first_from(Date::constant(1970, 1, 1).at(0, 0, 0, 0)).is_none()
+    }
+
     /// Returns the first fire time at or after `from`. The fraction of a second in `from` is ignored.
     ///
     /// The search always ends, because it looks at each month up to 2199 at most once.

@@ -223,6 +223,13 @@ windlass_source::codes! {
          To lift the protection, remove `protect: true` from the descriptor, or omit `--protect`, and run \
          `windlass up`. This `up` must not remove or replace the protected part, so add `--except PART` for \
          each part that the `up` would remove or replace. Then repeat the command.";
+    FOR_DESCRIPTORS = "WL0543", "intent that can't change an application",
+        "The assembly is a launched application. Its scripts launch, reconfigure and destroy its instance. No \
+         script stops or starts the instance, so an application can't be set to another state, restarted or \
+         scaled. Nothing was changed.\n\n\
+         `windlass app check NAME` runs the health check, and `windlass app command NAME COMMAND` calls a \
+         command of the application, such as a restart. For a new instance, run `windlass app destroy NAME`, and \
+         launch the application again.";
     NEEDS_EXCEPTED = "WL0546", "part that needs a part outside of the plan",
         "`--target` or `--except` limits the plan to some parts, but one part needs another. In the first case, \
          a part that stays depends on a part that would be removed (`depends-on`). In the second case, \

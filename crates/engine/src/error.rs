@@ -7,7 +7,7 @@ use thiserror::Error;
 use windlass_lifecycle::{Counts, Effect, HealError, LifecycleError, ScaleError};
 use windlass_model::assembly::Origin;
 use windlass_model::name::NameError;
-use windlass_model::record::CallRecord;
+use windlass_model::record::{CallRecord, Intent};
 use windlass_model::{
     AssemblyName, CallId, CommandName, DescriptorName, ElementName, InstanceId, ProcessId, RequestId,
     Timestamp,
@@ -55,6 +55,19 @@ pub enum EngineError {
         "`{0}` is being taken down; finish that with `windlass down {0}`, or bring it up again with `windlass up`"
     )]
     GoingDown(AssemblyName),
+    /// The assembly is a launched application, and the intent can't change applications
+    /// ([`Intent::suits_applications`]).
+    #[error(
+        "`{intent}` is for assemblies with a descriptor, and `{name}` is a launched application; check it with \
+         `windlass app check {name}`, change it with `windlass app reconfigure {name}`, or remove it with \
+         `windlass app destroy {name}`"
+    )]
+    ForDescriptors {
+        /// The name of the application.
+        name: AssemblyName,
+        /// The refused intent.
+        intent: Box<Intent>,
+    },
     /// Other assemblies reference the assembly, and the intent would remove something that they may use.
     #[error("{}", referenced(.name, .by, .loss))]
     Referenced {
@@ -317,6 +330,7 @@ impl EngineError {
             Self::NameTaken { .. } => codes::NAME_TAKEN,
             Self::Nothing => codes::NOTHING,
             Self::GoingDown(_) => codes::GOING_DOWN,
+            Self::ForDescriptors { .. } => codes::FOR_DESCRIPTORS,
             Self::Referenced { .. } => codes::REFERENCED,
             Self::Entangled { .. } => codes::ENTANGLED,
             Self::Interrupted(_) => codes::INTERRUPTED,
@@ -361,6 +375,7 @@ impl EngineError {
             Self::Unknown { .. } | Self::NameTaken { .. } | Self::Nothing | Self::AlreadyHere(_) => true,
             Self::NameInUse { .. } | Self::Moved { .. } => true,
             Self::GoingDown(_)
+            | Self::ForDescriptors { .. }
             | Self::NoVersion { .. }
             | Self::OtherPlan(_)
             | Self::ImportedBefore { .. } => true,

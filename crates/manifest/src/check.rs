@@ -307,6 +307,12 @@ impl Checker<'_, '_> {
                     said.help("each run starts a script; `0 0/5 * * * ? *` is every five minutes")
                 });
             }
+            Ok(expression) if expression.never_fires() => {
+                let message = "the schedule never fires, because the calendar has no such date";
+                self.report.say(Severity::Error, codes::NEVER_FIRES, schedule.span, message, |said| {
+                    said.help("name a date that occurs, such as `0 0 4 L * ?`: the last day of each month, at 04:00")
+                });
+            }
             Ok(_) => {}
             Err(errors) => errors.iter().for_each(|error| self.bad_schedule(schedule, error)),
         }

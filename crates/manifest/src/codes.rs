@@ -500,6 +500,23 @@ application:
 ```
 
 `VM Factory` manages the application `VM`, and this is `Disk`.";
+    NEVER_FIRES = "WL0636", "schedule that never fires",
+        r"The calendar has no date that the schedule selects, so discovery would never run. For example, February has no day 30.
+
+```yaml
+application:
+  interfaces:
+    component: {'*': bind(factory#component.*)}
+  components:
+    factory:
+      type: scripted.ComponentFactory
+      configuration:
+        component.application: VM
+        component.discoveryScript: /vm/discover.py
+        component.discoverySchedule: 0 0 4 30 2 ?
+```
+
+`0 0 4 L * ?` is at 04:00 on the last day of each month. `windlass cron next EXPRESSION` lists the next times of a schedule.";
     UNKNOWN_PARAMETER = "WL0640", "unknown parameter",
         r"A parameter of a launch names a pin that the application does not expose, or one that is no configuration pin.
 The message lists those that can be set. It is a warning if the parameter was given to an earlier revision of the

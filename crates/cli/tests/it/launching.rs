@@ -979,6 +979,24 @@ fn without_an_instance_nothing_is_reconfigured() {
     assert_eq!(trace(&env), before);
 }
 
+/// An application has no scripts that stop or start its instance. So it can't be restarted or set to another state,
+/// not even after a failed destruction.
+#[test]
+fn an_application_has_no_other_states() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    let before = trace(&env);
+    assert_snapshot!(env.refuses(&["set-state", "vm", "Inactive"]), @"error[WL0543]: `set-state Inactive` is for assemblies with a descriptor, and `vm` is a launched application; check it with `windlass app check vm`, change it with `windlass app reconfigure vm`, or remove it with `windlass app destroy vm`");
+    assert_snapshot!(env.refuses(&["heal", "vm", "--all"]), @"error[WL0543]: `heal --all` is for assemblies with a descriptor, and `vm` is a launched application; check it with `windlass app check vm`, change it with `windlass app reconfigure vm`, or remove it with `windlass app destroy vm`");
+    env.edit("scripts/vm/destroy.py", "import", "import sys; sys.exit(3)\nimport");
+    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    env.ok(&["app", "reconfigure", "vm", "--latest"]);
+    assert_eq!(env.run(&["app", "destroy", "vm"]).code(), Some(1));
+    assert!(env.refuses(&["set-state", "vm", "Active"]).starts_with("error[WL0543]"));
+    let is_launch = |line: &&String| line.starts_with("launch");
+    assert_eq!(trace(&env).iter().filter(is_launch).count(), before.iter().filter(is_launch).count());
+}
+
 /// A later revision of a manifest may have other configuration values. The instance stays.
 #[test]
 fn a_revision_with_another_configuration_is_applied() {

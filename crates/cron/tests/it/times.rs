@@ -38,3 +38,14 @@ fn never_fires(#[case] expression: &str, #[case] after: &str) {
     let berlin: Zone = "CET-1CEST,M3.5.0,M10.5.0/3".parse().unwrap();
     assert_eq!(expression.next_in(&berlin, utc(after)), None);
 }
+
+/// An expression of past years has fired. An expression without a date of the calendar never fires.
+#[rstest]
+#[case("0 0 0 30 2 ?", true)]
+#[case("* * * 29 2 ? 2100", true)]
+#[case("* * * ? 2 2#5 2100-2199", false)]
+#[case("0 0 0 29 2 ? 2000", false)]
+#[case("0 0 0 * * ? 2020", false)]
+fn is_told_to_never_fire(#[case] expression: &str, #[case] expected: bool) {
+    assert_eq!(CronExpression::parse(expression).unwrap().never_fires(), expected);
+}

@@ -155,6 +155,9 @@ impl EngineEnv {
         };
         let current_packages = desired.as_ref().is_some_and(|desired| desired.options.current_packages);
         let requested_down = requested == Intent::Down;
+        if let Some(record) = before.as_ref().filter(|record| record.application.is_some()) {
+            refuse_for_application(&record.name, &requested)?;
+        }
         if let (Some(part), Some(snapshot)) = (requested.restarts(), &snapshot) {
             refuse_left(part, snapshot)?;
         }
@@ -312,6 +315,14 @@ fn planned(world: &World, options: &Options) -> Result<Planned, EngineError> {
 /// of a rolling change.
 fn is_surplus(surplus: &BTreeSet<ElementName>, change: &ElementChange) -> bool {
     change.kind == ElementChangeKind::Removed && surplus.iter().any(|node| change.element.is_in(node))
+}
+
+/// Refuses an intent that can't change applications. `name` is the name of an application.
+fn refuse_for_application(name: &AssemblyName, requested: &Intent) -> Result<(), EngineError> {
+    if requested.suits_applications() {
+        return Ok(());
+    }
+    Err(EngineError::ForDescriptors { name: name.clone(), intent: Box::new(requested.clone()) })
 }
 
 /// Refuses to heal a part that exists and is no longer desired.

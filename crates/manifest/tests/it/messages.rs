@@ -174,6 +174,10 @@ fn factories() {
     m.yaml:16:38: warning[WL0630]: discovery runs more than once a minute
         help: each run starts a script; `0 0/5 * * * ? *` is every five minutes
     ");
+    assert_snapshot!(factory("0 0/5 * * * ? *", "0 0 4 30 2 ?"), @"
+    m.yaml:16:38: error[WL0636]: the schedule never fires, because the calendar has no such date
+        help: name a date that occurs, such as `0 0 4 L * ?`: the last day of each month, at 04:00
+    ");
     assert_snapshot!(factory("0 0/5 * * * ? *", "*/5 * * * *"), @"
     m.yaml:16:38: error[WL0631]: the schedule is no Quartz expression: expected 6 or 7 fields, found 5
         help: other crons begin with the minute: write `0 */5 * * * ?`

@@ -145,6 +145,17 @@ impl Intent {
         }
     }
 
+    /// Tells whether the intent can change a launched application. The scripts of an application launch, reconfigure
+    /// and destroy its instance. No script stops or starts the instance, so an application has no other states and
+    /// can't be restarted.
+    pub fn suits_applications(&self) -> bool {
+        match self {
+            Self::Up | Self::Down | Self::Retry | Self::Rollback(_) | Self::Call { .. } => true,
+            Self::Adopt | Self::SetState(_) | Self::Heal(_) => false,
+            Self::ScaleOut(_) | Self::ScaleIn(_) | Self::ScaleTo { .. } => false,
+        }
+    }
+
     /// Returns the process that the intent names; none if it names no process.
     pub fn process_mut(&mut self) -> Option<&mut ProcessId> {
         match self {
