@@ -330,7 +330,7 @@ fn print_step_end(title: &str, end: &StepEnd, millis: u64) {
             say!("{:<9} {title} {}", styled(GOOD, "ok       "), styled(DIM, duration(millis)));
         }
         StepEnd::Failed(failure) => {
-            say!("{} {title}: {failure}", styled(BAD, "failed   "));
+            say!("{} {title}: {}", styled(BAD, "failed   "), one_line(&failure.to_string()));
             if let Some(detail) = &failure.detail {
                 crate::output::print(&indent(&ending(detail), "          | "));
             }

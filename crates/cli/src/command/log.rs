@@ -15,7 +15,7 @@ use super::pairs::between;
 use super::{fail, open, plural, print_json};
 use crate::args::{Format, LogArgs};
 use crate::exit;
-use crate::output::{BAD, DIM, GOOD, ODD, STRONG, duration, indent, say, styled, with_data};
+use crate::output::{BAD, DIM, GOOD, ODD, STRONG, duration, indent, one_line, say, styled, with_data};
 
 pub(crate) async fn run(args: LogArgs) -> ExitCode {
     let windlass = match open(None, None, "log") {
@@ -122,7 +122,7 @@ pub(crate) fn print_process(process: &ProcessLog) {
     let title = format!("{} {} {}{}", process.id, process.intent, process.status, took.unwrap_or_default());
     say!("{} {}", styled(STRONG, title), styled(DIM, process.started));
     if let Some(reason) = &process.reason {
-        say!("  {reason}");
+        say!("  {}", one_line(reason));
     }
     let is_told = |step: &StepLog| !step.jobs.is_empty() || step.failure.is_some();
     for entry in process.entries() {
@@ -147,7 +147,7 @@ fn print_step(step: &StepLog) {
     let pairs = between(&step.pairs).map(|pairs| format!(" ({pairs})")).unwrap_or_default();
     say!("  {} {}{pairs}{took}", styled(style, &step.state), step.title);
     if let Some(failure) = &step.failure {
-        say!("    {failure}");
+        say!("    {}", one_line(&failure.to_string()));
         // Only details of a protocol error are shown here, because the output of a script is shown below its
         // job.
         let detail = failure.detail.as_deref().filter(|_| failure.kind == FailureKind::Protocol);

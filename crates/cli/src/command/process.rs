@@ -563,7 +563,7 @@ fn print_ended(ended: &Ended) {
         }
         (status, intent) => {
             let reason = process.reason.clone().unwrap_or_default();
-            say!("{} {intent} of {name} {status}: {reason}", styled(BAD, "not done:"));
+            say!("{} {intent} of {name} {status}: {}", styled(BAD, "not done:"), one_line(&reason));
             say!("  {}", hint(ended));
         }
     }

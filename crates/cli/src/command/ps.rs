@@ -9,7 +9,7 @@ use windlass::view::process::{OneRequestView, ProcessesView};
 use super::{fail, log, open, print_json};
 use crate::args::{AskedFor, Format, PsArgs, PsCommand};
 use crate::exit;
-use crate::output::{DIM, STRONG, duration, say, styled};
+use crate::output::{DIM, STRONG, duration, one_line, say, styled};
 
 pub(crate) async fn run(args: PsArgs) -> ExitCode {
     let windlass = match open(None, None, "ps") {
@@ -77,7 +77,8 @@ fn print(view: &ProcessesView) -> ExitCode {
             (false, Some(holder)) => format!("{}, run by {holder}", process.status),
             (false, None) => "interrupted".to_owned(),
         };
-        let reason = process.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        let reason =
+            process.reason.as_ref().map(|reason| format!(": {}", one_line(reason))).unwrap_or_default();
         say!(
             "{id} {:<assembly$} {:<intent$} {} {status}{reason}",
             process.assembly.as_str(),

@@ -21,7 +21,7 @@ use super::{fail, open, pairs, plural, print_json};
 use crate::alike;
 use crate::args::{Format, StatusArgs};
 use crate::exit;
-use crate::output::{BAD, DIM, ODD, STRONG, age, say, state_style, styled, tell};
+use crate::output::{BAD, DIM, ODD, STRONG, age, one_line, say, state_style, styled, tell};
 
 pub(crate) async fn run(args: StatusArgs) -> ExitCode {
     let windlass = match open(None, None, "status") {
@@ -151,7 +151,7 @@ fn print_leaving(now: Timestamp, leaving: &[LeavingView], whole: bool) {
         if let Some(failure) = &first.failure {
             let failure = failure.to_string();
             let of_all = if parts.len() > 1 { alike::nameless(&failure, &first.name) } else { failure };
-            say!("    {}", styled(BAD, of_all));
+            say!("    {}", styled(BAD, one_line(&of_all)));
         }
     }
 }

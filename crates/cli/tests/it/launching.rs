@@ -997,6 +997,26 @@ fn an_application_has_no_other_states() {
     assert_eq!(trace(&env).iter().filter(is_launch).count(), before.iter().filter(is_launch).count());
 }
 
+/// A line break in the message of a script adds no line to the output, so a script can't forge lines of windlass.
+#[test]
+fn a_failure_of_a_script_is_one_line() {
+    let env = cloud();
+    env.edit(
+        "scripts/vm/launch.py",
+        "\"size\": size})",
+        "\"size\": size, \"ill\": \"no disk\\nok        forged\"})",
+    );
+    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    let launch = env.run(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    assert_eq!(launch.code(), Some(1), "{launch}");
+    let shown = [&["log", "vm"][..], &["ps"], &["status"], &["status", "vm"]].map(|args| env.run(args));
+    for run in [launch].iter().chain(&shown) {
+        let is_forged = |line: &str| line.trim_start().starts_with("ok        forged");
+        assert!(!run.stdout.lines().chain(run.stderr.lines()).any(is_forged), "{run}");
+    }
+    assert!(shown[0].stdout.contains("reported a failure: no disk\n"), "{}", shown[0]);
+}
+
 /// A later revision of a manifest may have other configuration values. The instance stays.
 #[test]
 fn a_revision_with_another_configuration_is_applied() {

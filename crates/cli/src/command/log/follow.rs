@@ -14,7 +14,7 @@ use super::super::{fail, plural};
 use crate::args::Format;
 use crate::outage::Outage;
 use crate::output::{
-    BAD, DIM, GOOD, ODD, STRONG, duration, ending, indent, say, state_style, styled, with_data,
+    BAD, DIM, GOOD, ODD, STRONG, duration, ending, indent, one_line, say, state_style, styled, with_data,
 };
 use crate::{exit, signals};
 
@@ -112,7 +112,9 @@ fn print(entry: &LogEntry, many: bool) {
 fn print_step_end(head: &str, title: &str, end: &StepEnd, millis: u64) {
     let (word, more) = match end {
         StepEnd::Succeeded => (styled(GOOD, "ok       "), format!(" {}", styled(DIM, duration(millis)))),
-        StepEnd::Failed(failure) => (styled(BAD, "failed   "), format!(": {failure}")),
+        StepEnd::Failed(failure) => {
+            (styled(BAD, "failed   "), format!(": {}", one_line(&failure.to_string())))
+        }
         StepEnd::Skipped { because } => (styled(ODD, "skipped  "), format!(": {because}")),
         StepEnd::Cancelled => (styled(ODD, "stopped  "), String::new()),
         StepEnd::NeedsDecision { .. } => (styled(BAD, "undecided"), ": its outcome is unknown".to_owned()),
