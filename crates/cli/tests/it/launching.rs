@@ -1101,6 +1101,45 @@ fn what_a_factory_finds_is_adopted() {
     env.is_quiet();
 }
 
+/// Two environments have factories with the same configuration, so both discoveries find the same machines. Each machine
+/// is an application of one factory only. A factory of another cloud may use the same natural id.
+#[test]
+fn a_machine_belongs_to_one_factory() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-one"]);
+    let launch = |name: &str, cloud: &str| {
+        env.ok(&["env", "create", name]);
+        env.ok(&["env", "service", "add", name, "--location", "here"]);
+        let folder = format!("configuration.cloud={}", env.path(cloud).display());
+        env.ok(&[
+            "app",
+            "launch",
+            "VM Factory",
+            "--name",
+            name,
+            "--env",
+            name,
+            "-p",
+            &folder,
+            "-p",
+            "configuration.token=@token",
+        ]);
+        env.ok(&["env", "service", "add", name, name]);
+    };
+    launch("staging", "cloud");
+    let run = env.run(&["app", "discover", "staging"]);
+    assert_eq!(run.code(), Some(1));
+    assert_snapshot!(run.out(), @"i-one: new: it is the instance of `vm`, an application of the factory `factory` with the same configuration; remove one of the two factories, or change its configuration with `windlass app reconfigure`");
+    env.write("cloud2/trace", "");
+    env.write("cloud2/i-one", r#"{"ip": "203.0.113.9", "size": "huge"}"#);
+    launch("other", "cloud2");
+    assert_snapshot!(env.ok(&["app", "discover", "other"]).out(), @"i-one: adopted, application `machine-i-one`");
+    // A launch of the twin may have made the machine.
+    env.run(&["app", "launch", "VM", "--name", "half", "-p", "configuration.size=half"]);
+    let run = env.run(&["app", "discover", "staging"]);
+    assert!(run.out().contains("waits: the launch of `half` may have made it"), "{run}");
+}
+
 /// A killed launch is resumed: its script runs to its end, and does not run a second time.
 #[test]
 fn a_killed_launch_is_resumed() {

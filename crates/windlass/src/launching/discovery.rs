@@ -10,19 +10,18 @@ use windlass_driver::Failure;
 use windlass_driver::contract::Found;
 use windlass_engine::{CheckEnd, EngineError, FoundRecorder, Stop, inventory};
 use windlass_manifest::{Role, check, short_name};
+use windlass_model::AssemblyName;
 use windlass_model::document::DocumentName;
-use windlass_model::{AssemblyName, ElementName};
 use windlass_secret::Redactor;
-use windlass_store::{Snapshot, Store};
+use windlass_store::Snapshot;
 
 use super::desired::{Inputs, Launchable, desired};
 use super::error::LaunchError;
 use super::launcher::{Launcher, location_of};
+use super::managed::{Decision, known};
 use super::title::free;
+use super::twin::Twins;
 use crate::error::Error;
-
-/// Maximum number of application records that one query of the store returns.
-const PAGE: usize = 500;
 
 /// Maximum number of found instances that are recorded concurrently.
 const AT_ONCE: usize = 256;
@@ -62,43 +61,6 @@ pub struct FoundView {
     pub result: &'static str,
     /// The reason why the instance was not adopted, or why a reported change was not applied.
     pub problem: Option<String>,
-}
-
-/// The recorded applications of a factory. A discovery compares the found instances with these applications.
-#[derive(Debug)]
-pub(crate) struct Known {
-    /// The applications whose natural ids are recorded, by natural id.
-    pub(crate) by_natural: BTreeMap<String, AssemblyName>,
-    /// The applications without a recorded natural id. An application lacks the id if its launch is unfinished or has
-    /// failed. Such a launch may have created an instance.
-    pub(crate) launching: Vec<AssemblyName>,
-}
-
-/// The decision about an instance that the script of a factory has found.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Decision {
-    /// The instance belongs to this application.
-    Known(AssemblyName),
-    /// The instance is unknown, and no longer exists.
-    Ignored,
-    /// The instance is unknown, and the launch of an application may have created it.
-    Waits,
-    /// The instance is unknown, and becomes an application.
-    New,
-}
-
-impl Known {
-    /// Decides how the discovery treats a found instance. If the instance belongs to an application, also removes this
-    /// application from `by_natural`. After the last found instance, `by_natural` contains the applications whose
-    /// instances the script did not find.
-    pub(crate) fn decide(&mut self, found: &Found) -> Decision {
-        match self.by_natural.remove(&found.natural) {
-            Some(name) => Decision::Known(name),
-            None if found.is_gone() => Decision::Ignored,
-            None if self.launching.is_empty() => Decision::New,
-            None => Decision::Waits,
-        }
-    }
 }
 
 /// Derives a name for an application that will be adopted. The name comes from the name of the found instance or
@@ -146,9 +108,11 @@ impl Launcher<'_> {
         found.retain(|found| !is_removed(&found.natural));
         let published = self.windlass.applications().find(&discovery.application.value, None).await?;
         let application = Launchable::new(&published, self.windlass.drivers())?;
-        let hidden = Redactor::new(secrets(&self.windlass.open_snapshot(factory).await?));
         let holder = self.windlass.holder();
-        let snapshot = self.windlass.snapshot(factory).await?;
+        let snapshot = self.windlass.open_snapshot(factory).await?;
+        let hidden = Redactor::new(secrets(&snapshot));
+        let twins = Twins::of(&*store, &snapshot).await?;
+        known.launching.extend_from_slice(&twins.launching);
         let search = Search {
             launcher: self,
             recorder: FoundRecorder::new(&engine, &holder),
@@ -193,6 +157,10 @@ impl Launcher<'_> {
                 Decision::Waits => {
                     view.result = "waits";
                     view.problem = Some(waits_for(&known.launching));
+                    None
+                }
+                Decision::New if let Some(refusal) = twins.refusal(&found.natural) => {
+                    view.problem = Some(refusal);
                     None
                 }
                 Decision::New if dry_run => None,
@@ -331,36 +299,6 @@ impl Search<'_> {
             Err(failure) => view.problem = Some(described(&failure)),
         }
         Ok(())
-    }
-}
-
-/// Reads the recorded applications of a factory, with their natural ids. If the record of an application contains
-/// no natural id, the function reads the id from the records of the application's instances. For example, the id is
-/// missing if windlass was killed during an adoption.
-async fn known(store: &dyn Store, factory: &AssemblyName) -> Result<Known, Error> {
-    let mut known = Known { by_natural: BTreeMap::new(), launching: Vec::new() };
-    let mut after: Option<AssemblyName> = None;
-    loop {
-        let page = store.owned(factory, after.as_ref(), PAGE).await?;
-        let is_last = page.len() < PAGE;
-        after = page.last().map(|last| last.assembly.clone());
-        for owned in page {
-            let mut natural = owned.natural_id;
-            if natural.is_none()
-                && let Some(snapshot) = store.load(&owned.assembly).await?
-            {
-                let element: ElementName = (&owned.assembly).into();
-                let mut instances = snapshot.instances.iter().filter(|(name, _)| **name != element);
-                natural = instances.find_map(|(_, instance)| instance.natural.clone());
-                if natural.is_none() {
-                    known.launching.push(owned.assembly.clone());
-                }
-            }
-            known.by_natural.extend(natural.map(|natural| (natural, owned.assembly)));
-        }
-        if is_last {
-            return Ok(known);
-        }
     }
 }
 

@@ -9,6 +9,8 @@
 //! | `codes`, `error` | the errors, and their codes |
 //! | `title` | names of new assemblies |
 //! | `desired` | the engine's input for an application |
+//! | `managed` | the recorded applications of a factory |
+//! | `twin` | other factories that manage the same instances |
 //! | `discovery` | discovery by the script of a factory, and adoption of the found instances |
 //! | `launcher` | [`Launcher`]: launches, reconfigurations and checks |
 //! | `commands` | commands of applications, and their results |
@@ -21,14 +23,17 @@ mod discovery;
 mod error;
 mod jobs;
 mod launcher;
+mod managed;
 mod title;
+mod twin;
 
 pub use commands::{CalledCommandView, CommandView, CommandsView};
 pub(crate) use commands::{called, commands};
 pub(crate) use desired::{Inputs, Launchable, desired};
-pub(crate) use discovery::{Decision, Known, described, name_base};
 pub use discovery::{DiscoveryView, FoundView};
+pub(crate) use discovery::{described, name_base};
 pub use error::LaunchError;
 pub use jobs::{JobSummary, JobView, JobsView, ReplayView, ReplayedView};
 pub use launcher::{LaunchInput, Launcher, ReconfigureInput};
+pub(crate) use managed::{Decision, Known};
 pub(crate) use title::free_from;

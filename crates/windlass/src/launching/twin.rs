@@ -1,0 +1,76 @@
+//! The twins of a factory. A twin is another factory of the same manifest with the same configuration, so the discovery
+//! scripts of both factories find the same instances. An instance must not become an application of both factories:
+//! if one application is destroyed, the other one loses its instance.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use windlass_model::AssemblyName;
+use windlass_model::name::PropertyName;
+use windlass_secret::SecretRef;
+use windlass_store::{Snapshot, Store};
+
+use super::managed::{Known, known};
+use crate::error::Error;
+use crate::pages::for_each_assembly;
+
+/// The applications of the twins of a factory.
+#[derive(Debug, Default)]
+pub(super) struct Twins {
+    /// The twin and its application, by the natural id of the instance.
+    by_natural: BTreeMap<String, (AssemblyName, AssemblyName)>,
+    /// The applications whose launches may have created an instance that has no record yet.
+    pub(super) launching: Vec<AssemblyName>,
+}
+
+impl Twins {
+    /// Reads the applications of all twins of the factory in `snapshot`.
+    pub(super) async fn of(store: &dyn Store, snapshot: &Snapshot) -> Result<Self, Error> {
+        let factory = &snapshot.assembly;
+        let mut same_title = BTreeSet::new();
+        for_each_assembly(store, |record| {
+            let is_other = record.owner.is_none() && record.name != factory.name;
+            let titles = record.application.as_ref().zip(factory.application.as_ref());
+            if is_other && titles.is_some_and(|(other, own)| other.title == own.title) {
+                same_title.insert(record.name);
+            }
+        })
+        .await?;
+        let mut twins = Self::default();
+        for twin in same_title {
+            let Some(other) = store.load(&twin).await? else { continue };
+            if configuration(&other) != configuration(snapshot) {
+                continue;
+            }
+            let Known { by_natural, launching } = known(store, &twin).await?;
+            let managed = by_natural.into_iter();
+            twins.by_natural.extend(managed.map(|(natural, name)| (natural, (twin.clone(), name))));
+            twins.launching.extend(launching);
+        }
+        Ok(twins)
+    }
+
+    /// Returns the reason why a factory must not adopt the instance `natural`; `None` if no twin manages the instance.
+    pub(super) fn refusal(&self, natural: &str) -> Option<String> {
+        let (twin, name) = self.by_natural.get(natural)?;
+        Some(format!(
+            "it is the instance of `{name}`, an application of the factory `{twin}` with the same configuration; \
+             remove one of the two factories, or change its configuration with `windlass app reconfigure`"
+        ))
+    }
+}
+
+/// Returns the configuration values that a user gave to a factory. Each secret is replaced by its text.
+fn configuration(snapshot: &Snapshot) -> BTreeMap<&PropertyName, Value> {
+    let parameters = snapshot.assembly.parameters.iter();
+    parameters.map(|(name, value)| (name, revealed(value, snapshot))).collect()
+}
+
+/// Returns the value of a parameter. A secret is wrapped, so that it equals only the same secret.
+fn revealed(value: &Value, snapshot: &Snapshot) -> Value {
+    let Some(secret) = SecretRef::from_value(value) else { return value.clone() };
+    match snapshot.secrets.get(&secret) {
+        Some(text) => json!({ "secret": text.expose() }),
+        None => Value::Null,
+    }
+}
