@@ -33,7 +33,8 @@ windlass_source::codes! {
         "The store has no process with this id, or `windlass prune` has removed it. Nothing was changed.\n\n\
          `windlass ps` lists the processes.";
     ENDED = "WL0557", "process that has ended",
-        "The process has ended already, so there is nothing to cancel. The message gives its status.\n\n\
+        "The process has ended already, so there is nothing to cancel. The message gives its status, or names a \
+         request that waits for `windlass run`. `windlass cancel NAME REQUEST` withdraws such a request.\n\n\
          `windlass ps show PROCESS` shows its steps. `windlass rollback NAME` restores the version before \
          the last change.";
     NOT_RUNNING = "WL0558", "process that was interrupted",

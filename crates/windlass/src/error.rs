@@ -97,6 +97,16 @@ pub enum Error {
         /// The final status of the process.
         status: ProcessStatus,
     },
+    /// No process of the assembly is running, but a request is pending.
+    #[error(
+        "no process of `{assembly}` is running; `windlass cancel {assembly} {request}` withdraws its pending request"
+    )]
+    OnlyPending {
+        /// The name of the assembly.
+        assembly: AssemblyName,
+        /// The oldest pending request.
+        request: RequestId,
+    },
     /// The process was interrupted, and no program executes it now.
     #[error(
         "{process} was interrupted and is not running; resume it with `windlass retry {assembly}` or the same command"
@@ -246,7 +256,7 @@ impl Error {
             Self::NoPart { .. } => codes::NO_PART,
             Self::IsReference { .. } => codes::IS_REFERENCE,
             Self::NoProcess { .. } => codes::NO_PROCESS,
-            Self::Ended { .. } => codes::ENDED,
+            Self::Ended { .. } | Self::OnlyPending { .. } => codes::ENDED,
             Self::NotRunning { .. } => codes::NOT_RUNNING,
             Self::NoRequest { .. } | Self::UnknownRequest { .. } => codes::NO_REQUEST,
             Self::NotPending { .. } => codes::NOT_PENDING,
@@ -279,6 +289,7 @@ impl Error {
             | Self::IsReference { .. }
             | Self::NotRunning { .. }
             | Self::Ended { .. }
+            | Self::OnlyPending { .. }
             | Self::Saved(_)
             | Self::Application(_)
             | Self::Transfer(_)

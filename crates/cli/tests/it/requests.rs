@@ -180,6 +180,16 @@ fn a_pending_request_can_be_withdrawn() {
     assert!(!keeper.stdout.contains("down"), "{keeper}");
 }
 
+/// Without an id, `cancel` withdraws no request. It names the pending one.
+#[test]
+fn a_pending_request_is_named() {
+    let env = gated();
+    env.ok(&["up", "small", "--queue"]);
+    assert_snapshot!(env.refuses(&["cancel", "small"]), @"error[WL0557]: no process of `small` is running; `windlass cancel small q1` withdraws its pending request");
+    env.ok(&["cancel", "small", "q1"]);
+    assert_snapshot!(env.refuses(&["cancel", "small"]), @"error[WL0500]: there is no assembly `small`; the store has no assemblies");
+}
+
 /// Interrupting a waiting command stops only its own process: the daemon continues with other requests.
 #[test]
 fn cancelling_one_process_does_not_stop_the_daemon() {
