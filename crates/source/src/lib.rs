@@ -1,9 +1,9 @@
 //! Documents as text: a YAML loader with error recovery and spans, diagnostics, and an emitter.
 //!
 //! windlass reads descriptors, manifests, templates and the output of scripts. These texts are YAML or JSON,
-//! and most of them are written by hand. Only this crate converts them to data. So a document has the same
-//! meaning everywhere, every error has a place, and no document can exhaust the memory. This crate knows
-//! nothing about assemblies.
+//! and most of them are written by hand. Only this crate parses YAML. So a document has the same meaning
+//! everywhere, every error has a place, and no document can exhaust the memory. This crate knows nothing
+//! about assemblies.
 //!
 //! # Data flow
 //!

@@ -2,7 +2,7 @@
 //!
 //! An image is a file system in layers, and a config that states how the programs of the image are run. An image is
 //! imported from a file in one of three formats (see [`archive`]): the output of `docker save`, an OCI layout, or
-//! an artifact set, which is the archive format of the Open Component Model.
+//! an artifact set, in which the Open Component Model stores an image as one file.
 //!
 //! A [`Store`] keeps unpacked images under the digests of their configs. A config contains the digests of the
 //! layers, and the store checks each layer against its digest. So the content of an image depends only on the
