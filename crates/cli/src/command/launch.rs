@@ -353,16 +353,19 @@ async fn commands(args: CommandsArgs) -> ExitCode {
     exit::DONE
 }
 
-/// Describes a command in one line: `control.resize(string size) => int cpus  Resize it`.
+/// Describes a command in one line: `control.resize(string size) => int cpus  Resize it`. Intermediate results stand
+/// before the final result: `control.backup(string key) => int percent => string file`.
 fn described(command: &CommandView) -> String {
     let fields = |fields: &std::collections::BTreeMap<String, String>| {
         let fields: Vec<String> = fields.iter().map(|(name, kind)| format!("{kind} {name}")).collect();
         fields.join(", ")
     };
+    let progress = command.progress.as_ref().map(|progress| format!(" => {}", fields(progress)));
     let results = match fields(&command.results) {
-        results if results.is_empty() => String::new(),
+        results if results.is_empty() && progress.is_none() => String::new(),
         results => format!(" => {results}"),
     };
+    let results = format!("{}{results}", progress.unwrap_or_default());
     let label = command.label.as_ref().map(|label| format!("  {label}")).unwrap_or_default();
     format!("{}({}){results}{label}", command.id, fields(&command.arguments))
 }

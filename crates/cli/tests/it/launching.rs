@@ -29,7 +29,7 @@ application:
         control:
           resize: receive-command(string size => string was)
           kill: receive-command()
-          backup: receive-command(string key => string file)
+          backup: receive-command(string key => string phase => string file)
 "#;
 
 const FACTORY: &str = r#"
@@ -242,7 +242,7 @@ fn an_application_is_launched_checked_changed_and_destroyed() {
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.ip"], "203.0.113.1");
 
     assert_snapshot!(env.ok(&["app", "commands", "vm"]).out(), @r"
-    control.backup(string key) => string file
+    control.backup(string key) => string phase => string file
     control.kill()
     control.resize(string size) => string was
     ");
@@ -276,7 +276,7 @@ fn an_application_is_exported_and_imported() {
     let env = cloud();
     env.edit(
         "vm.yaml",
-        "receive-command(string key => string file)",
+        "receive-command(string key => string phase => string file)",
         "receive-command(string to, int keep => string file)",
     );
     env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);

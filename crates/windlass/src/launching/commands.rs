@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use windlass_driver::Package;
 use windlass_engine::{Arguments, CheckEnd, EngineError, Request, Stop, command as recorded};
-use windlass_model::pins::{Pin, PinId, Pins};
+use windlass_model::pins::{Pin, PinId, Pins, Record};
 use windlass_model::record::{CommandRecord, CommandState, Intent};
 use windlass_model::{AssemblyName, CallId, CommandId, ProcessId, StepId, Timestamp};
 
@@ -46,7 +46,11 @@ pub struct CommandView {
     pub label: Option<String>,
     /// The types of the arguments, by name.
     pub arguments: BTreeMap<String, String>,
-    /// The types of the results, by name.
+    /// The types of the values of an intermediate result, by name. `None` if the command declares no intermediate
+    /// results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<BTreeMap<String, String>>,
+    /// The types of the values of the final result, by name.
     pub results: BTreeMap<String, String>,
 }
 
@@ -268,15 +272,15 @@ pub(crate) fn commands(package: &Package) -> Vec<(PinId, PinId, &Pin)> {
 
 fn view(id: &PinId, pin: &Pin) -> CommandView {
     let signature = pin.kind.as_command();
-    let types = |record: Option<&windlass_model::pins::Record>| {
-        let fields = record.into_iter().flat_map(|record| record.0.iter());
-        fields.map(|(name, kind)| (name.to_string(), kind.to_string())).collect()
+    let types = |record: &Record| -> BTreeMap<String, String> {
+        record.0.iter().map(|(name, kind)| (name.to_string(), kind.to_string())).collect()
     };
     CommandView {
         id: id.to_string(),
         label: pin.label.clone(),
-        arguments: types(signature.map(|signature| &signature.arguments)),
-        results: types(signature.map(|signature| &signature.results)),
+        arguments: signature.map(|signature| types(&signature.arguments)).unwrap_or_default(),
+        progress: signature.and_then(|signature| signature.progress.as_ref().map(types)),
+        results: signature.map(|signature| types(&signature.results)).unwrap_or_default(),
     }
 }
 
