@@ -10,7 +10,7 @@ use jiff::{Timestamp, ToSpan as _};
 
 use crate::expression::CronExpression;
 
-/// A time zone: UTC, or one of the IANA database such as `Europe/Berlin`.
+/// A time zone: UTC, or a time zone of the IANA database, such as `Europe/Berlin`.
 ///
 /// A zone is parsed from its name, in any letter case. It is also parsed from rules in the form of the POSIX
 /// variable `TZ`, such as `CET-1CEST,M3.5.0,M10.5.0/3`. Names are looked up in the database of the system.

@@ -50,8 +50,8 @@ impl Catalog for MemoryCatalog {
     }
 }
 
-/// Returns the newest descriptor that a reference accepts. `kind` is the key `type` of the reference. Returns `None`
-/// if the catalog contains no such descriptor.
+/// Returns the newest descriptor that a reference accepts. `kind` is the value of the key `type` in the reference.
+/// Returns `None` if the catalog contains no such descriptor.
 pub(crate) fn newest(kind: &Spanned<ReferenceType>, catalog: &dyn Catalog) -> Option<Descriptor> {
     let kind = &kind.value;
     if kind.versions.exact().is_some() {

@@ -191,8 +191,8 @@ pub struct Found {
 }
 
 impl Found {
-    /// Creates the description of a found instance, without a name for display and without updates of its
-    /// instance document.
+    /// Creates the description of a found instance. The description contains no name for display, and no updates of
+    /// the instance document.
     pub fn new(natural: impl Into<String>, properties: BTreeMap<String, Value>) -> Self {
         let natural = natural.into();
         let report = Report { natural: Some(natural.clone()), ..Report::settled() };

@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(Package::from_record(pinned.to_record()).unwrap(), pinned);
     }
 
-    /// The store and export files sort the fields of records. The digest stays valid.
+    /// The store sorts the fields of a record, and so do export files. The sorted record has the same digest.
     #[test]
     fn the_digest_does_not_depend_on_the_order_of_fields() {
         let pins = |signature: &str| {

@@ -18,8 +18,8 @@ const LAST_LOOK: Duration = Duration::from_secs(5);
 /// A [`Context`] that runs jobs and records nothing. It is for health checks, for searches, and for scripts that a
 /// user runs by hand.
 ///
-/// A repeated job runs again. If the windlass program is killed, its jobs can be found by the
-/// [prefix](Self::prefix) of their ids.
+/// No outcome is recorded, so a job that is requested twice also runs twice. If the windlass program is killed, its
+/// jobs can be found by the [prefix](Self::prefix) of their ids.
 #[derive(Clone)]
 pub struct Unrecorded {
     /// The runtime that runs the jobs.

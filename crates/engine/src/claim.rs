@@ -28,7 +28,7 @@ pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
 
 /// Reserves the natural id in `report` for the launched application. The lease is the lease of this application.
 /// `secrets` are the secrets of the call that launches the application. If the natural id contains a secret, the
-/// function does not reserve the id: the call will fail when the engine applies the report.
+/// function does not reserve the id. The call then fails later, because the engine refuses such a report.
 ///
 /// # Errors
 /// - If another application of the factory has the id, the launch has failed. If this launch has created an

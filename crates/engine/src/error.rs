@@ -243,8 +243,8 @@ pub enum EngineError {
         /// The reason why the record is damaged.
         why: String,
     },
-    /// windlass can't accept the outputs or the natural id in the operator's answer. For example, the element does
-    /// not declare one of the outputs. The text gives the reason.
+    /// An operator has stated the outcome of an undecided call, and the stated outputs or the stated natural id
+    /// can't be accepted. For example, the element does not declare one of the outputs. The text gives the reason.
     #[error("{0}")]
     NotPublished(String),
     /// The name of an argument of a command is not a valid property name.

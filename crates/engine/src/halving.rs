@@ -44,9 +44,9 @@ pub fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
     }
 }
 
-/// Returns the failure of an [unresolved](Halving::unresolved) element. The check of such an element in a group has
-/// timed out, and the element was not checked alone. `answer` is the last answer about the element. The message of
-/// the failure contains the reason from this answer.
+/// Returns the failure of an [unresolved](Halving::unresolved) element. Such an element was checked only together
+/// with others, and this check has timed out. `answer` is the last answer about the element. The message of the
+/// failure contains the reason from this answer.
 pub fn too_many_hang(answer: &Result<Observed, Failure>) -> Failure {
     let why = match answer {
         Err(failure) => failure.message.as_str(),
@@ -124,8 +124,9 @@ impl Halving {
     }
 
     /// Returns the unresolved elements of the search, as positions in the batch. An element is unresolved if a
-    /// check of its group has timed out, and its group was not divided because of too many earlier timeouts. The
-    /// result omits *suspects*: elements whose last check before this search has failed.
+    /// check of its group has timed out, and the search has not divided the group. The search divides no further
+    /// groups after too many timeouts. The result omits *suspects*: elements whose last check before this search
+    /// has failed.
     pub fn unresolved(&self) -> impl Iterator<Item = usize> {
         self.unresolved.iter().copied().filter(|element| !self.suspects[*element])
     }

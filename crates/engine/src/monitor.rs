@@ -654,8 +654,8 @@ mod tests {
         assert_eq!(monitor.sample(minute(2), &broken).len(), 1, "what is between says nothing");
     }
 
-    /// An element has recovered only if each policy that heals the element has counted `smoothing` consecutive
-    /// good samples. The same number of consecutive breaches would let the policy fire.
+    /// An element has recovered only if each policy that heals the element has counted `smoothing` consecutive good
+    /// samples. `smoothing` is also the number of consecutive breaches after which the policy fires.
     #[test]
     fn a_part_is_well_when_all_that_heal_it_say_so_often_enough() {
         let part: ElementName = "t__a".parse().unwrap();

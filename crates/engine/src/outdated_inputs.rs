@@ -117,7 +117,7 @@ fn reread(
 /// input was outdated, and is no longer outdated.
 ///
 /// An input is no longer outdated if `call` has passed the input's present value to the driver. If no driver was
-/// called, `call` is `None`, and no input is outdated any more.
+/// called for the transition, `call` is `None`. The function then records that no input is outdated.
 pub(crate) fn record_inputs(
     world: &mut World,
     element: &ElementName,

@@ -1,9 +1,9 @@
 //! Recordings of jobs of applications: the input and the output of a job, which are sealed. Later, an author of
 //! scripts can look at a recording.
 //!
-//! For an application, the store keeps the recording of the last job of each of the application's newest calls. A
-//! factory launches applications, and has one recording: the job of the last failed health check of these applications.
-//! Recordings are documents, which are removed with their assembly.
+//! For an application, the store keeps one recording for each of the newest calls: the recording of the call's last
+//! job. A factory launches applications, and has one recording: the job of the last failed health check of these
+//! applications. Recordings are documents, which are removed with their assembly.
 
 use std::collections::BTreeSet;
 

@@ -21,8 +21,8 @@ pub(crate) struct Key {
 /// For each property of a topology: the properties that its value reads.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct References {
-    /// For each element: how many properties all earlier elements have together. The last entry is the count
-    /// of all properties.
+    /// For each element: how many properties all earlier elements have together. One more entry at the end contains
+    /// the number of all properties.
     firsts: Vec<u32>,
     /// For each property, at the index [`number`](Self::number): the properties that its template reads, in
     /// the order of the template. A property that the topology does not declare is `None`.

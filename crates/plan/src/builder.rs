@@ -34,8 +34,8 @@ impl<W, R> PlanBuilder<W, R> {
         Self { steps: Steps::with_capacity(steps, waits), reasons: Vec::with_capacity(waits) }
     }
 
-    /// Adds a step with work. If the waits permit several steps as the next step of the plan, the step that was
-    /// added first is next.
+    /// Adds a step with work. If several steps can be the next step of the plan, the step that was added first is
+    /// next.
     pub fn step(&mut self, work: W) -> Draft {
         self.steps.add_node(Task::Work(work)).into()
     }

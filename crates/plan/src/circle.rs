@@ -48,8 +48,8 @@ impl<W: fmt::Display, R: fmt::Display> fmt::Display for Cycle<W, R> {
 
 impl<W: fmt::Debug + fmt::Display, R: fmt::Debug + fmt::Display> Error for Cycle<W, R> {}
 
-/// Finds a shortest cycle of steps that wait for each other. If several steps are part of cycles, the function
-/// takes the step that was added first, and finds a shortest cycle through this step.
+/// Finds a cycle of steps that wait for each other. Of all steps that are part of a cycle, the function takes the
+/// step that was added first. It returns a shortest cycle through this step.
 pub(crate) fn find<W: Clone, R: Clone>(steps: &Steps<W>, reasons: &[R]) -> Cycle<W, R> {
     let start = kosaraju_scc(steps)
         .into_iter()

@@ -1,5 +1,5 @@
-//! Reads a package folder into a [`Package`]: its files with executable bits, and the driver bindings of its
-//! descriptor.
+//! Reads a package folder into a [`Package`]: the content and the executable bit of each file, and the driver
+//! bindings of the descriptor.
 //!
 //! All files of the folder belong to the package, with these exceptions:
 //!

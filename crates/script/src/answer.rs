@@ -50,7 +50,7 @@ impl Printed<'_> {
     /// Reads the answer for the instance of the call.
     ///
     /// # Errors
-    /// All violations of the protocol. If there is a violation, all data of the instance is discarded.
+    /// All violations of the protocol. If there is a violation, the caller gets no data from the output.
     pub(crate) fn read(self, output: &Output) -> Result<Answer, Vec<Diagnostic>> {
         let (wanted, others) = match self.role {
             Role::Launch => self.launched(output)?,

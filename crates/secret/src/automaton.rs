@@ -92,7 +92,8 @@ impl Automaton {
         }
     }
 
-    /// Returns, for a state, how many of the last bytes may be the start of a pattern.
+    /// Returns how many of the bytes that were read last may be the start of a pattern, if the automaton is in the
+    /// state `at`.
     pub(crate) fn depth(&self, at: u32) -> usize {
         self.states[at as usize].depth as usize
     }

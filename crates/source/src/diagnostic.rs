@@ -50,8 +50,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Alternative fixes, the best first.
     pub fixes: Vec<Fix>,
-    /// The numbers of omitted diagnostics, if this diagnostic is the note at the end of [`Diagnostics`] that
-    /// states these numbers. In all other diagnostics, the numbers are zero.
+    /// The numbers of omitted diagnostics. Only the note at the end of [`Diagnostics`] states such numbers. In all
+    /// other diagnostics, they are zero.
     #[serde(skip)]
     pub(crate) rest: SeverityCounts,
 }

@@ -63,9 +63,9 @@ struct Layout<'s> {
     /// The first and the last line of each block scalar. The formatter keeps blanks at the ends of all lines of a
     /// block scalar, because these blanks are data.
     blocks: Vec<(usize, usize)>,
-    /// Ranges of lines in plain scalars, quoted scalars and flow collections with several lines. Each range
-    /// extends from the second line of such a value to its last line. The lines of a range move with the
-    /// value, even if they begin with `#`.
+    /// Ranges of lines in values that extend over several lines: plain scalars, quoted scalars and flow
+    /// collections. Each range extends from the second line of such a value to its last line. The lines of a range
+    /// move with the value, even if they begin with `#`.
     inside: Vec<(usize, usize)>,
 }
 
@@ -80,8 +80,8 @@ impl Layout<'_> {
         self.source.line(line).map_or("", |span| &self.source.text()[span.start as usize..span.end as usize])
     }
 
-    /// Records the lines of a node and of the nodes inside it. If an entry of the node begins a line, `column` is
-    /// the new column of this entry.
+    /// Records in `self` at which lines and columns a node and the nodes inside it begin. `column` is the new
+    /// column of each entry of the node that begins a line.
     fn node(&mut self, node: &Node, column: usize) {
         let (first, last) = (self.at(node.span().start), self.at(node.span().end).0);
         let is_flow = self.source.text()[node.span().start as usize..].starts_with(['{', '[']);

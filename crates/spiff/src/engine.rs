@@ -373,7 +373,7 @@ impl Session {
     }
 
     /// Processes a document with stubs. The stubs supply values as they are: the method does not process the stubs
-    /// themselves. The result keeps temporary nodes and escapes.
+    /// themselves. Temporary nodes and escaped expressions stay in the result as they are.
     ///
     /// # Errors
     /// When the document has nodes without a value, or a limit is exceeded.

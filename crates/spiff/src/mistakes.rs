@@ -5,7 +5,7 @@
 pub(crate) struct Mistakes {
     /// Whether an expression with a non-ASCII character is a syntax error.
     pub(crate) ascii_only: bool,
-    /// Whether expressions in certain lists with the entry `- <<: (( merge ))` stay text.
-    /// [`Engine::with_raw_entries`](crate::Engine::with_raw_entries) describes these lists.
+    /// Whether the engine leaves expressions in certain lists as text. Such a list contains the entry `- <<: ((
+    /// merge ))`. [`Engine::with_raw_entries`](crate::Engine::with_raw_entries) describes these lists.
     pub(crate) raw_entries: bool,
 }

@@ -100,8 +100,8 @@ impl Unresolved {
 }
 
 impl UnresolvedNode {
-    /// Returns the line of the report about this node. In the line, `gap` stands before `*`, `@` or `-`, the
-    /// sign for the [`Reason`].
+    /// Returns the line of the report about this node. The line contains the sign for the [`Reason`] (`*`, `@` or
+    /// `-`), with `gap` before it.
     fn line(&self, gap: &str) -> String {
         let text = self.text.replace('\n', "\n\t");
         let text = if self.is_expression { format!("(( {text} ))") } else { text };

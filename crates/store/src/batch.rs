@@ -136,8 +136,8 @@ impl Batch {
         self.changes.push(change);
     }
 
-    /// Adds leases, so that the batch may change further assemblies. Call this method after all changes are
-    /// in the batch: it ignores a lease if the batch contains no change of the lease's assembly.
+    /// Adds leases, so that the batch may change further assemblies. Call this method after all changes are in the
+    /// batch, because the method ignores a lease if the batch contains no change of the lease's assembly.
     ///
     /// If the lease on an assembly is added, the batch may put elements, instances and secrets of the
     /// assembly, and [`Change::Rename`] may change all records of the assembly. If an added lease is lost,

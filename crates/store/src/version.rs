@@ -68,7 +68,7 @@ pub(crate) fn records(rows: Vec<VersionRow>, from: u64) -> Result<Vec<VersionRec
     documents(rows)?.into_iter().filter(|(process, _)| *process >= from).map(read).collect()
 }
 
-/// Returns full copies of the versions that can't be read without a dropped version. A version is stored as a
+/// Returns full copies of the versions that are stored as deltas to a dropped version. A version is stored as a
 /// full copy, or as a delta to an earlier version. If the earlier version is dropped and the later one stays, the
 /// later one must be replaced by a full copy.
 ///

@@ -21,7 +21,8 @@ use crate::update::{Op, Update};
 /// for example because a parent is missing, the update may succeed. Under an [untyped](Shape::untyped) shape,
 /// the last key `-` means the end of a list.
 ///
-/// As in [`Update::from_ops`], the sorts of the shape (map, list or leaf) are checked, but its rules are not.
+/// As in [`Update::from_ops`], each value must be a map, a list or a leaf as the shape requires. Other
+/// restrictions, such as required fields, are not checked.
 ///
 /// ```
 /// use serde_json::json;

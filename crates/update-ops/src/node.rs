@@ -108,8 +108,8 @@ impl Node {
         Self::of(Sort::Opaque)
     }
 
-    /// Creates a node that contains itself. `build` receives a placeholder for the node that it returns.
-    /// Restrictions of the returned node apply at every depth.
+    /// Creates a node that contains itself. `build` receives a placeholder for the node that it returns. The rules
+    /// of the returned node, such as required fields, apply at every depth.
     ///
     /// ```
     /// use windlass_update_ops::{Keys, Node, Shape};

@@ -53,7 +53,7 @@ pub enum DocumentError {
 }
 
 impl DocumentError {
-    /// Returns the code of the error, which `windlass explain` explains.
+    /// Returns the code of the error. `windlass explain CODE` explains the error.
     pub fn code(&self) -> Code {
         match self {
             Self::Other { .. } => codes::WRONG_DOCUMENT,

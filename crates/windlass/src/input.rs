@@ -122,7 +122,7 @@ impl AssemblyInput {
         self
     }
 
-    /// Tells whether the input has a value for a property, including values from the environment.
+    /// Tells whether the input has a value for a property, as a parameter or by an environment variable.
     pub(crate) fn gives(&self, name: &str) -> bool {
         self.parameters.contains_key(name) || self.environment.contains_key(&variable(name))
     }

@@ -178,7 +178,8 @@ impl<'w> LiveOutput<'w> {
         Some(Redactor::new(of_call.into_iter().chain(of_location)))
     }
 
-    /// Returns the runtime of this project to which a running or ended job belongs.
+    /// Searches the runtimes of this project for the job `id`, which runs or has ended, and returns the runtime
+    /// with this job.
     async fn find(&self, kind: &str, id: &JobId) -> Option<Arc<dyn Runtime>> {
         for runtime in self.windlass.places.runtimes.of_kind(kind).await.ok()? {
             if let Ok(Found::Running | Found::Ended(_)) = runtime.find(id).await {

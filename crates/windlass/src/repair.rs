@@ -130,9 +130,9 @@ fn broken(view: &CheckView) -> usize {
     view.diagnostics.iter().filter(of_syntax).count()
 }
 
-/// Tries each fix of `round` alone, and returns the fixes that cause no new syntax error. A fix can cause such an
-/// error: for example, a fix that renames a key can create a duplicate key. Only the first [`MOST_TRIED`] fixes are
-/// tried. No file changes.
+/// Tries each fix of `round` alone, and returns the fixes that cause no new syntax error. A duplicate key is a
+/// syntax error, too, and a fix that renames a key can cause it. Only the first [`MOST_TRIED`] fixes are tried. No
+/// file changes.
 fn harmless(input: CheckInput<'_>, view: &CheckView, round: Round) -> Result<Round, Error> {
     let mut kept = Round::new();
     let all =

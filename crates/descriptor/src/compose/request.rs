@@ -82,7 +82,7 @@ pub struct GivenPlaces {
     /// left out of the list entries. An example is a variable whose value is a Jinja expression. The key of the map
     /// is the name of the parameter.
     pub left_out: BTreeMap<String, BTreeSet<String>>,
-    /// Files whose whole text is the value of a parameter, by the name of the parameter.
+    /// Paths of files, by the name of a parameter. The value of the parameter is the whole text of the file.
     pub files: BTreeMap<String, String>,
 }
 

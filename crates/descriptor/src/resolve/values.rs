@@ -332,9 +332,9 @@ impl<'a> Values<'a> {
         (origin, secret)
     }
 
-    /// Returns the value of a `${…}` that reads no property, or the reason why the value is unknown. If the `${…}`
-    /// reads a property, the method returns the key of this property as the error. The caller then evaluates the
-    /// property, or looks up its result.
+    /// Evaluates a `${…}`. If the `${…}` reads a property, returns `Err` with the key of this property. The caller
+    /// then evaluates the property, or looks up its result. If the `${…}` reads no property, returns `Ok` with the
+    /// value, or with the reason why the value is unknown.
     fn target(&mut self, reference: &Reference, spot: &Spot<'_>) -> Result<Found, Key> {
         let subject = self.parts[spot.scope].subject.clone();
         let meaning = match &subject {

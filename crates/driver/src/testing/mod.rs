@@ -92,8 +92,7 @@ impl Subject {
         Self { driver: Arc::new(driver), runtime: None, calls }
     }
 
-    /// Sets the runtime that runs the jobs of the driver. At least one call of a subject with a runtime must
-    /// request a job.
+    /// Sets the runtime that runs the jobs of the driver. At least one call of the subject must then request a job.
     #[must_use]
     pub fn on(mut self, runtime: Arc<dyn Runtime>) -> Self {
         self.runtime = Some(runtime);

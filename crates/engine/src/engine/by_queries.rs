@@ -1,5 +1,5 @@
-//! Adopts existing instances of resources that declare `queries`. This section of a descriptor names a driver. The
-//! driver searches for existing instances, and the engine adopts the instance that the driver finds.
+//! Adopts existing instances of resources whose descriptors have the section `queries`. This section names a
+//! driver. The driver searches for existing instances, and the engine adopts the instance that the driver finds.
 
 use std::sync::Arc;
 use std::time::Duration;

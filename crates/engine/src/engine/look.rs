@@ -571,8 +571,8 @@ pub(super) fn is_forgotten(job: &JobId, store: &StoreId, now: Timestamp, held: &
     is_over || rest.split('-').next() == Some(mark(held).as_str())
 }
 
-/// The time that [`round`] adds to the time limit of a job, to get the expiry time for the job id. During this
-/// additional time, the engine stops and removes a job that has reached the time limit.
+/// The time between the time limit of a job and the expiry time in the id of the job (see [`round`]). During this
+/// time, the engine stops and removes a job that has reached its time limit.
 const SLACK: Duration = Duration::from_secs(60);
 
 /// The number of random characters at the end of the prefix that [`round`] returns.

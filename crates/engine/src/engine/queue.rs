@@ -164,7 +164,8 @@ mod exposed {
 }
 
 impl Engine {
-    /// Submits an intent. The program that later executes the intent makes the plan.
+    /// Submits an intent as a request. Another program later executes the intent, and makes the plan then. If the
+    /// request does not permit every plan, the function also makes a plan, to find out whether consent is missing.
     ///
     /// # Errors
     /// [`EngineError::NeedsConsent`], or an error of the store.

@@ -354,8 +354,8 @@ fn intact(bundle: &Bundle) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Tells whether two records describe the same process. An assembly runs one process at a time, so the start
-/// and the end of a process identify it.
+/// Tells whether two records describe the same process. An assembly runs one process at a time, so the times at
+/// which a process starts and ends identify it.
 fn is_same(there: &ProcessRecord, here: &ProcessRecord, known: &BTreeMap<ProcessId, ProcessId>) -> bool {
     let mut intent = there.intent.clone();
     if let Some(to) = intent.process_mut() {

@@ -224,8 +224,8 @@ mod tests {
     }
 
     /// In each case, daemon `a` executed the duty last. The duty was due at time 60 s, but `a` began late, at 63 s.
-    /// Then `daemon` requests a turn for `time`, at the time `at`. If `is_over` is true, the daemon must get no
-    /// turn, because the last turn covers `time`.
+    /// At the time `at`, the daemon `daemon` then requests a turn for the due time `time`. If `is_over` is true,
+    /// the daemon must get no turn, because the last turn covers `time`.
     #[test]
     fn a_turn_is_had_once() {
         let last = LastTurn::new(&lease("a", second(63)), TurnTime::At(second(60)));

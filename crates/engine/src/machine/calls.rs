@@ -370,8 +370,8 @@ impl ProcessMachine {
     /// exists.
     ///
     /// A pair is a relationship between two nodes, its source and its target. If the source or the target is
-    /// removed after the call, the pair no longer exists. An operator may then state the outcome of the call. This
-    /// statement must not change a new pair with the same source and the same target.
+    /// removed after the call, the pair no longer exists. Suppose that an operator states the outcome of the call
+    /// only afterwards. This statement must not change a new pair with the same source and the same target.
     fn is_moot(&self, record: &CallRecord) -> bool {
         let CallRecord { pair, then, side, .. } = record;
         let is_created = |pair| self.world.pairs.get(pair).is_some_and(|known| known.created);

@@ -98,7 +98,7 @@ impl Packages {
         self.previous.get(digest).map(Arc::as_ref)
     }
 
-    /// Returns entries of two packages: an old package, and a new package that may replace it. If the new package
+    /// Returns pairs of packages: an old package, and a new package that may replace it. If the new package
     /// replaces the old one, the existing instances are *kept*, because the drivers can manage them with the new
     /// package.
     pub(crate) fn kept(&self) -> &BTreeSet<(PackageDigest, PackageDigest)> {

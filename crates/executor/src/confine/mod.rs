@@ -118,9 +118,10 @@ pub(crate) fn filters() -> io::Result<Vec<OwnedFd>> {
     calls::as_files()
 }
 
-/// Moves this process to a new session keyring, so that jobs have no access to the keys of the session that
-/// started `windlass`. If the kernel has no keyrings, or the quota of keyrings is used up, the process keeps
-/// the old keyring. The function makes one system call, so a new child may call it too.
+/// Moves this process to a new session keyring, so that jobs have no access to the keys of the session that started
+/// `windlass`. If the kernel has no keyrings, or the quota of keyrings is used up, the process keeps the old
+/// keyring. The function makes only one system call. So a new child process may also call it between `fork` and
+/// `exec`.
 pub(crate) fn leave_keyring() {
     const JOIN_SESSION_KEYRING: libc::c_int = 1;
     #[expect(unsafe_code, reason = "neither `std` nor rustix has keyrings")]

@@ -212,9 +212,9 @@ pub(crate) async fn exited_job(
 /// Tells whether a job never began: its container has not received the whole job. The caller ensures that the client of
 /// the job is dead, or has given up the launch.
 ///
-/// If the container runs, the function waits for its first line. This line confirms that the container has received the
-/// whole job. If the line does not arrive within about a second, the function kills the container. Otherwise the
-/// container would wait for the rest of the job forever.
+/// If the container runs, the function waits for the first line of the container's output. This line confirms that
+/// the container has received the whole job. If the line does not arrive within about a second, the function kills
+/// the container. Otherwise the container would wait for the rest of the job forever.
 pub(crate) async fn never_began(
     engine: &Engine,
     id: &JobId,

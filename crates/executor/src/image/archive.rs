@@ -63,7 +63,7 @@ pub(crate) struct Described {
 pub(crate) struct LayerFile {
     /// Name of the file in the archive.
     pub(crate) name: String,
-    /// Digest of the file, if the archive states it. The file may be compressed.
+    /// Digest of the file as it is in the archive, which may be compressed; `None` if the archive states no digest.
     pub(crate) digest: Option<Digest>,
 }
 

@@ -399,7 +399,7 @@ fn append(
     archive.append_data(&mut header, path, content).map_err(writing(path))
 }
 
-/// Creates a header. All entries belong to root and have the modification time 0.
+/// Creates the header of an archive entry. The entry belongs to root, and has the modification time 0.
 fn header(kind: tar::EntryType, mode: u32, size: u64) -> tar::Header {
     let mut header = tar::Header::new_gnu();
     header.set_entry_type(kind);

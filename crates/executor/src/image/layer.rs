@@ -153,7 +153,8 @@ impl<T: Target> Layer<'_, T> {
         Ok(())
     }
 
-    /// Deletes the file or folder `hidden` in the folder `above`, unless this layer has created it.
+    /// Deletes the file or folder `hidden` in the folder `above`. If this layer has created `hidden`, deletes
+    /// nothing.
     fn hide(&mut self, above: &[&str], hidden: &str) -> io::Result<()> {
         if matches!(hidden, "" | "." | "..") {
             return Err(io::Error::other("it hides something other than a file"));

@@ -42,7 +42,8 @@ use crate::{
     outcome::Version,
 };
 
-/// Mount points of folders that each job gets. They are created in each image that lacks them.
+/// Folders of the image at which each job gets a folder of its own. If an image lacks one of these mount points,
+/// the mount point is created in the image.
 const MOUNT_POINTS: [&str; 4] = ["dev", "proc", "tmp", "work"];
 
 /// A store of images on this host, in one folder. Any number of processes may use the store at the same time.

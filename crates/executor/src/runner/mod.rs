@@ -10,10 +10,10 @@
 //! - It ends all jobs when the process that submitted them has gone.
 //!
 //! The build script compiles the runner to one static file ([`program`]) for the same processor architecture as
-//! this crate. The file is copied into a container and started as the first process there:
-//! `windlass-runner serve FOLDER [SCRUB…]`. The runner reads jobs from its stdin, can run several jobs at a time,
-//! and answers on its stdout. The module `protocol` describes these messages. `FOLDER` contains the folders of the
-//! jobs. If the runner is the first process of its namespace, it empties the folders `SCRUB` each time its last
+//! this crate. The file is copied into a container and started as the first process there: `windlass-runner serve
+//! FOLDER [SCRUB…]`. The runner reads jobs from its stdin, can run several jobs at a time, and answers on its
+//! stdout. The module `protocol` describes the format of the jobs and the answers. `FOLDER` contains the folders of
+//! the jobs. If the runner is the first process of its namespace, it empties the folders `SCRUB` each time its last
 //! running job has ended.
 //!
 //! Tests start the same program outside of a container, as their child.

@@ -44,10 +44,10 @@ pub(crate) enum PackageChange {
     /// The two packages are the same, or the digest of one of them is unknown.
     #[default]
     None,
-    /// The packages differ. The driver can keep the instance, and manages it with the new package after the
+    /// The two packages differ. The driver can keep the instance, and manages it with the desired package after the
     /// change.
     Kept,
-    /// The packages differ. The instance needs its old package until the instance is re-created.
+    /// The two packages differ. The instance needs the installed package until the instance is re-created.
     Outdated,
 }
 

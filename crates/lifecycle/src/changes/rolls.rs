@@ -10,7 +10,7 @@ pub(crate) struct Rolls {
     /// The number is 0 in these cases:
     ///
     /// - The element is in no batch.
-    /// - The element is already down when the plan begins. The element belongs to the first batch of its group, but its
+    /// - The element is already down when the plan begins. It counts towards the size of the first batch, but its
     ///   repair waits for no batch.
     /// - The element has several parts, and they change in different batches.
     pub(crate) turn: u32,

@@ -57,10 +57,10 @@ pub(crate) struct Constraints<'a> {
     /// flag is `true` if both of these conditions hold:
     ///
     /// - The plan raises at least one part.
-    /// - The plan does not raise every part from Absent.
+    /// - At least one part is not raised from Absent.
     ///
-    /// If the plan does not raise a part from Absent, there are [ranks](crate::rank) that the part reaches in no
-    /// step. Before such a rank, the part cannot wait.
+    /// Such a part reaches some [ranks](crate::rank) in no step. Only a step can wait, so the part cannot wait
+    /// before it reaches one of these ranks.
     lacks_up: bool,
     /// Whether [`passed_leaving`](Self::passed_leaving()) must search. If the flag is `false`, `passed_leaving`
     /// returns an empty list. The flag is `true` if both of these conditions hold:
@@ -235,8 +235,8 @@ impl<'a> Constraints<'a> {
 
     /// Returns the steps for which the element `name` should wait on the way down, but cannot wait.
     ///
-    /// The element cannot wait if one of its parts has no step that leaves the [rank]. The function
-    /// [`passed`](Self::passed()) does the same for the way up; see the example there.
+    /// Only a step of a part can wait. So the element cannot wait if one of its parts leaves the [rank] in no step.
+    /// The function [`passed`](Self::passed()) does the same for the way up; see the example there.
     pub(crate) fn passed_leaving(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.installed().filter(|_| self.lacks_down && !self.releases.is_empty()) else {
             return Vec::new();

@@ -10,8 +10,8 @@
 //!    uses Kahn's algorithm, but begins with the last step of the order.
 //! 2. [`Sort`] takes one step after the other by Kahn's algorithm, with soft constraints treated as waits. If each
 //!    remaining step waits for another remaining step, [`Sort`] considers the steps that wait only because of soft
-//!    constraints. It takes the one that comes first in the result of [`order`], and drops the soft constraints by
-//!    which this step waits for remaining steps.
+//!    constraints. Of these steps, it takes the first one in the result of [`order`], and drops the soft
+//!    constraints of this step.
 
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 

@@ -86,7 +86,7 @@ pub struct ElementNow {
     ///
     /// The planner compares this number with [`installed_by`](Self::installed_by) of each part whose outputs the
     /// element reads. For example, process 5 configured the element, and process 7 installed such a part. Process 7
-    /// then failed before it could reconfigure the element. So the element still has the old output.
+    /// then failed before it could reconfigure the element. So the element still has the old output of that part.
     pub configured_by: u64,
     /// The properties with a new value that the instance has not received yet.
     ///

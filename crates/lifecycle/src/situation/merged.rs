@@ -26,18 +26,19 @@ use super::as_of;
 ///
 /// The plan removes a created pair by the operations of its relationship. So the result must contain this
 /// relationship with operations, and its sources and targets must include both nodes of the pair. If this is not
-/// the case, the function searches `versions`, the newest first, for a version in which the relationship meets
-/// these conditions:
+/// the case, the function searches `versions`, the newest first, for a version in which the relationship has
+/// operations and both nodes. The function then changes the result:
 ///
 /// - If the result does not contain the relationship, the function adds the relationship from the version that it
 ///   has found.
 /// - If the result contains the relationship, the function adds the sources and targets from the version that it
 ///   has found. If the relationship in the result has no operations, it gets the operations from this version, too.
 ///
-/// Resources and relationships may read properties of assemblies and references, for example by `${size}`. The copy
-/// of a resource of an older version contains the old value in place of `${size}`, because the resource may still
-/// have this value. A relationship keeps `${size}`, and so reads the newest value. The reason is that the plan can
-/// re-create a relationship with the newest value, although its source and target stay in an older version.
+/// Resources and relationships may read properties of assemblies and references, for example by `${size}`. If a
+/// resource comes from an older version, its copy in the result contains the value of this version in place of
+/// `${size}`, because the resource may still have the old value. A relationship keeps `${size}`, and so reads the
+/// newest value. The reason is that the plan can re-create a relationship with the newest value, although its
+/// source and target stay in an older version.
 ///
 /// When a process completes, all elements belong to the version of this process, even elements without steps. So
 /// `versions` may begin with the version of the last completed process. If `versions` is empty, the result is

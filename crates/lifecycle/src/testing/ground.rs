@@ -122,8 +122,8 @@ impl Ground {
 
     /// Records a partly created relationship between two nodes.
     ///
-    /// `peer` is the value of the relationship's property `peer`. It is only recorded if the relationship between
-    /// the nodes did not exist before the call.
+    /// `peer` is the value of the relationship's property `peer`. If a relationship between the nodes is already
+    /// recorded, `peer` is ignored.
     pub fn half_make(&mut self, key: &PairKey, half: HalfMade, peer: Option<String>) {
         if !self.pairs.contains_key(key) {
             self.tie(key, Direction::Create, peer);
@@ -359,8 +359,8 @@ impl Ground {
     /// Returns an error in two cases:
     ///
     /// - The first step takes the resource below the state that the pair requires.
-    /// - The second step creates the pair. The first step brings the resource to a state that the resource may
-    ///   reach only after this creation, because the relationship has the modifier `pre`.
+    /// - The second step creates the pair, and the relationship has the modifier `pre` for the resource's node. The
+    ///   first step brings the resource to a state that it may reach only after the creation of the pair.
     ///
     /// In the second case, there is an exception for a resource that is a part of a larger node, such as the
     /// assembly `shop`. The rule applies to `shop` as a whole: for example, `shop` must not become Active before

@@ -95,8 +95,9 @@ impl Relationship {
     ///   position of the `create` list.
     /// - If both lists contain operations, but their lengths differ, all operations of the `cease` list undo the
     ///   first operation of the `create` list. Nothing undoes the later operations of the `create` list.
-    /// - If only the `cease` list contains operations, they undo `create[0]`. For example, the operations of the
-    ///   `cease` list are on the target, and `create[0]` is on the source.
+    /// - If only the `cease` list contains operations, they undo the first operation of the whole relationship
+    ///   (`create[0]`), which is on the other end. For example, the operations of the `cease` list are on the
+    ///   target, and `create[0]` is on the source.
     pub fn undo_of(&self, at: usize) -> Vec<OperationCall> {
         let of_end = |list: &[OperationCall], end: End| -> Vec<usize> {
             list.iter().enumerate().filter(|(_, call)| call.end == end).map(|(at, _)| at).collect()

@@ -71,8 +71,8 @@ impl InventoryForm {
 
 /// Returns the hosts of a group and of the groups in it, in the order of the inventory.
 ///
-/// Each host and each problem has a place in the inventory. The places refer to a copy of the file without text,
-/// because the value of a variable may be a secret.
+/// Each host and each problem has a place in the inventory. Messages about such a place do not quote the text of
+/// the file, because the value of a variable may be a secret.
 ///
 /// # Errors
 ///

@@ -14,9 +14,8 @@ use crate::value::{Callable, Issue, Map, Node, Value};
 /// Returns the environment that a new lambda captures. In the body of the lambda, a path such as `_.a` begins in
 /// this environment. `env` is the environment of the lambda expression.
 ///
-/// The lambda expression may be in the body of another lambda, or in a template. The name `_` then refers to this
-/// outer lambda or template, and the new lambda captures the same environment as the outer one. In all other cases,
-/// the new lambda captures `env`.
+/// The lambda expression may be in the body of an outer lambda, or in a template. The new lambda then captures the
+/// environment that the outer lambda or template has captured. In all other cases, the new lambda captures `env`.
 fn static_scope(env: &Env) -> Env {
     match env.name(SELF) {
         Some(Found::Own(_, own)) => own,
@@ -104,8 +103,8 @@ pub(super) enum Style {
     /// The lambda is called by a function, or by a mapping that refers to the lambda, such as `map[a|f]`. In the
     /// body, `_` refers to the lambda.
     Function,
-    /// The lambda is called by a mapping that contains the lambda itself, such as `map[a|x|->e]`. In the body, `_`
-    /// has the same meaning as outside of the mapping.
+    /// The lambda is called by a mapping in whose text it is written, such as `map[a|x|->e]`. In the body, `_` has
+    /// the same meaning as outside of the mapping.
     Inline,
 }
 

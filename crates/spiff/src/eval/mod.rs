@@ -104,9 +104,9 @@ fn evaluate(expr: &Child, env: &Env, locally: bool) -> Eval {
 
 /// The evaluated parts of an expression, such as the two operands of `a + b`.
 ///
-/// If the value of a part is not known yet, the next pass evaluates the expression again. For that pass, `Parts`
-/// stores a new expression for each part. For example, the new expression for the part `a || b` is `b` if `a` has
-/// failed; see [`Outcome::Later`].
+/// If the value of a part is not known yet, the next pass evaluates the whole expression again. For that pass,
+/// `Parts` stores a new expression for each part. For example, the expression is `(a || b) + c`, and `a` has
+/// failed. Then the new expression for the part `a || b` is `b`; see [`Outcome::Later`].
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) info: Info,
@@ -257,8 +257,8 @@ pub(crate) fn expand(
     Ok(nodes)
 }
 
-/// Creates the arguments of a call, or the entries of a list expression, for the next pass. `arguments` contains the
-/// arguments or entries of this pass. Their new expressions come from [`Parts::next`].
+/// Creates the arguments of a call, or the entries of a list expression, for the next pass. `arguments` contains
+/// the arguments or entries of this pass. The expressions for the next pass come from [`Parts::next`].
 pub(crate) fn pushed_arguments(arguments: &[Argument], pushed: &mut Parts) -> Vec<Argument> {
     arguments.iter().map(|argument| Argument { expr: pushed.next(), expand: argument.expand }).collect()
 }

@@ -139,10 +139,10 @@ pub(crate) struct Level {
     pub(crate) stubs: Vec<Node>,
     /// The environment around the document; `None` for the outermost level, to which no document belongs.
     ///
-    /// If the caller of the engine has passed the document, the environment belongs to the outermost level. This
-    /// environment contains the bindings (values that the caller has set). An expression can also begin the
-    /// processing of a document. For example, the expression `merge(a, b)` merges the documents `a` and `b`. The
-    /// environment around these documents is the environment of the expression.
+    /// A document comes from the caller of the engine, or from an expression. If the document comes from the
+    /// caller, this field contains the environment of the outermost level, with the values that the caller has set
+    /// (bindings). If the document comes from an expression such as `merge(a, b)`, this field contains the
+    /// environment of the expression.
     pub(crate) outer: Option<Env>,
     /// Name of the document.
     pub(crate) source: Arc<str>,

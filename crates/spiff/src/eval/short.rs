@@ -5,8 +5,8 @@ use crate::syntax::quote::go_quote;
 use crate::value::number::float_text;
 use crate::value::{Map, Value};
 
-/// Formats a map in short form for messages, such as `{x: 1, y: ["a"]}`. The entry with the key `_` is omitted. Inside
-/// a lambda or a template, `_` is the name of this lambda or template.
+/// Formats a map in short form for messages, such as `{x: 1, y: ["a"]}`. The entry `_` is omitted: the engine adds
+/// this entry to the scope of a lambda or a template, and its value is the lambda or template itself.
 pub(crate) fn short_map(map: &Map) -> String {
     let fields: Vec<String> = map
         .iter()

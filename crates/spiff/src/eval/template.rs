@@ -1,5 +1,5 @@
 //! Templates. The marker `&template` declares a template. The operator `*` instantiates a template: the engine
-//! processes the content of the template. The result is the value of the expression that contains the operator.
+//! processes the content of the template, and the result becomes the value of the operator.
 
 use std::sync::Arc;
 

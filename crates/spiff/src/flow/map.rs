@@ -16,8 +16,8 @@ use crate::value::{Annotations, Flags, Map, Node, Redirect, Value};
 
 /// The state of a map during a pass.
 struct Work {
-    /// First, the fields that the merge key inserts. At the end of the pass, all fields of the new map. If the pass
-    /// does not change the map, `fields` is always empty.
+    /// At the end of the pass, all fields of the new map. Before, only the fields that the merge key inserts. If
+    /// the pass does not change the map, `fields` stays empty.
     fields: Map,
     /// Fields that the map itself contains, with their values after this pass, sorted by key. Fields that the merge key
     /// inserts are not included.

@@ -9,8 +9,8 @@ use crate::syntax::ast::{Child, Expr};
 use crate::value::{Annotations, Flags, Node, TemplateValue, Value};
 
 /// Returns a copy of `node` that has a new template as its value. Each use of the template processes the content
-/// `prepared`. If the output contains a node whose value is the template, the engine writes the value of `node`
-/// there.
+/// `prepared`. If the template itself gets into the output of the engine, the engine writes the original value of
+/// `node` in its place.
 pub(super) fn as_template(node: &Node, prepared: Node, env: &Env) -> Node {
     let template = Template { path: env.path.text(), prepared, original: node.clone(), env: env.clone() };
     node.with_value(template.into_value())

@@ -12,8 +12,8 @@ use super::row::{from_json, rows};
 /// Drops a process of the assembly `scope`, with its steps, calls and jobs, and the request that it executed. The
 /// events of the process stay until [`events_of_processes`] drops them.
 ///
-/// Drops nothing and returns `false` if the process belongs to another assembly, has not ended, or has an open call.
-/// The same happens if the table `version` contains a row for the process. Returns `true` if the process was dropped or
+/// Drops nothing and returns `false` in four cases: the process belongs to another assembly, it has not ended, it
+/// has an open call, or the table `version` contains a row for it. Returns `true` if the process was dropped or
 /// does not exist.
 pub(super) fn process(db: &Connection, scope: &AssemblyName, id: ProcessId) -> Outcome<bool> {
     let key = id.0.cast_signed();

@@ -104,7 +104,7 @@ fn rewrite_versions(db: &Connection, rename: &Rename, scope: &AssemblyName) -> O
 }
 
 /// Replaces the old name of the renamed assembly by its new name in one table. `of` describes the table. The
-/// function changes only the records of the assembly `scope`. This is the renamed assembly, under its old name, or
+/// function changes only the records of the assembly `scope`. `scope` is the old name of the renamed assembly, or
 /// one of [`Rename::others`].
 fn rewrite(db: &Connection, rename: &Rename, of: &Rows, scope: &AssemblyName) -> Outcome<()> {
     let Rows { table, of_assembly, renamed } = of;

@@ -207,7 +207,7 @@ pub(super) struct WriterThread {
     pub(super) last: watch::Sender<Seq>,
     /// The leases that have a failed batch.
     pub(super) fence: Fence,
-    /// The number of queued writes, which the thread shares with its [`Writer`].
+    /// The number of queued writes. The thread and its [`Writer`] share this number.
     pub(super) waiting: Arc<Waiting>,
 }
 

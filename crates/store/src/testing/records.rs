@@ -299,8 +299,8 @@ impl Records {
         self.processes.drop(&process);
     }
 
-    /// Returns the packages that must stay, because an assembly, a version of an existing assembly, or a document pins
-    /// them. Documents are stored data of other kinds, such as published applications.
+    /// Returns the packages that must stay. These packages are pinned by an assembly, by a version of an existing
+    /// assembly, or by a document. A document is a stored item such as a published application.
     fn pinned(&self) -> HashSet<PackageDigest> {
         let kept = self.versions.values().filter(|version| self.assemblies.has(&version.name));
         let of_documents = self.documents.values().flat_map(|of| of.record.packages.iter().cloned());

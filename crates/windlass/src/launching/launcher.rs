@@ -36,8 +36,8 @@ pub struct LaunchInput {
     pub environment: DocumentName,
     /// The name of the new assembly. If `None`, windlass derives the name from the title.
     pub name: Option<AssemblyName>,
-    /// The factory of the application, as the name of its assembly. `None` is sufficient if only one factory
-    /// fits.
+    /// The name of the factory of the application. If `None`, windlass chooses the factory, which is possible if
+    /// only one factory fits.
     pub factory: Option<AssemblyName>,
     /// Values of the configuration pins, by the exposed ids of the pins.
     pub parameters: BTreeMap<String, Value>,

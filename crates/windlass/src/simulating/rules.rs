@@ -108,9 +108,9 @@ pub(super) struct Rule {
     /// [`Cast::titles`] is a kind of application with its own shape of instance documents. If the update does not
     /// fit this shape, the parsed update is `None`.
     ///
-    /// The list is empty if the update may differ between health checks. For example, an update with the
-    /// placeholder `<name>` differs between applications. The list is also empty for any answer that is not an
-    /// update of a health check. See [`Rule::new`].
+    /// If the update may differ between health checks, this field is an empty list. For example, an update with the
+    /// placeholder `<name>` differs between applications. The field is also an empty list for any answer that is
+    /// not an update of a health check. See [`Rule::new`].
     pub(super) parsed: Vec<Option<Update>>,
 }
 

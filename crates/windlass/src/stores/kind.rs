@@ -26,7 +26,7 @@ pub(crate) trait StoreKind: Send + Sync {
     /// Returns the path or the address of the store, for messages. The text contains no password.
     fn place(&self, settings: &StoreSettings) -> String;
 
-    /// Returns a notice for the user if the store does not exist, but an earlier store seems to have existed.
+    /// Returns a notice for the user if the store does not exist, but seems to have existed before.
     fn lost(&self, _: &StoreSettings) -> Option<String> {
         None
     }

@@ -247,7 +247,8 @@ impl Views<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if there is no history of such an assembly or component, or if the store can't be read.
+    /// Fails if there is no history of the assembly, or of a component in `filter`. Also fails if the store can't
+    /// be read.
     pub async fn log(&self, name: &AssemblyName, filter: &LogFilter) -> Result<LogView, Error> {
         let store = self.windlass.store_of(name).await?;
         let history = store.history(name).await?;

@@ -600,7 +600,8 @@ impl ElementView {
 /// instance has reported no status yet.
 const NO_STATUS: &str = "-";
 
-/// Returns a property with its value masked if the value is stored as a secret.
+/// Returns a property for display. If the value is stored as a secret, the result contains `***` in place of the
+/// value.
 fn shown((name, value): (&String, &Value)) -> (String, Value) {
     let secret = windlass_secret::SecretRef::from_value(value).is_some();
     (name.clone(), if secret { Value::from("***") } else { value.clone() })

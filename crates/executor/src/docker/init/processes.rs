@@ -14,8 +14,8 @@ impl Terminated {
         self.terminate(|_parent| true);
     }
 
-    /// Sends SIGTERM to new orphans: processes that have not received it yet, and whose parent has ended. A process
-    /// with a living parent gets no signal, because the parent may have started it to clean up.
+    /// Sends SIGTERM to new orphans: processes whose parent has ended, and that have not received SIGTERM yet. A
+    /// process with a living parent gets no signal, because its parent may have started it for the cleanup.
     pub(crate) fn terminate_orphans(&mut self) {
         self.terminate(|parent| parent == Some("1"));
     }

@@ -98,8 +98,8 @@ pub(super) fn cease<'a>(
 
 /// Returns the pairs that the plan removes at a target, each with the batch ([`Slot`]) of its removal.
 ///
-/// The result is sorted by batch. `ended` contains the source of each pair, as a position in `sources`. The result
-/// contains the same positions.
+/// The result is sorted by batch. A pair is given by the position of its source in `sources`. `ended` contains the
+/// positions of the pairs that the plan removes.
 ///
 /// The plan may re-create a pair twice: in the batch of its source, and in the batch of its target. The result contains
 /// the earlier of these two batches.

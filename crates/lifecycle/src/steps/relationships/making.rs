@@ -171,8 +171,8 @@ pub(super) fn modifiers(planner: &RelationshipPlanner<'_, '_>, new: &Relationshi
     }
 }
 
-/// Sets the flags [`Node::stays`] and [`Node::drops`] in `nodes`: the source nodes or the target nodes (`end`) of
-/// the desired relationship.
+/// Sets the flags [`Node::stays`] and [`Node::drops`] in `nodes`. `nodes` contains the source nodes or the target
+/// nodes of the desired relationship; `end` tells which of them.
 ///
 /// If a node is also a source (or target) of the installed relationship, the function computes both flags from the
 /// installed relationship. For all other nodes, both flags are `false`.

@@ -197,7 +197,7 @@ struct Stage<'r> {
     /// The rank of the state that the relationship declares for the elements of `ends`.
     rank: u8,
     /// The minimum rank of the elements in `ends`. The elements must have this rank before the elements at the
-    /// other end of the relationship reach their own states.
+    /// other end of the relationship reach the states that the relationship requires of them.
     least: u8,
 }
 

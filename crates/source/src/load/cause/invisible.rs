@@ -11,9 +11,9 @@ use crate::{Diagnostic, Diagnostics, Edit, Fix, Severity, Source, Span, codes};
 /// Reports the invisible characters of a text, except those in the ranges `quoted`. If a character occurs several
 /// times with the same severity, one diagnostic reports all these occurrences.
 ///
-/// `draft` is the copy of the text that the loader repairs. The function removes or replaces in `draft` the
-/// characters that are errors. Before the call, `draft` must not contain repairs, because the function uses offsets
-/// of the original text.
+/// `draft` is the copy of the text that the loader repairs. In `draft`, the function removes or replaces each
+/// character that is reported as an error. Before the call, `draft` must not contain repairs, because the function
+/// uses offsets of the original text.
 pub(crate) fn invisible(source: &Arc<Source>, draft: &mut Draft<'_>, quoted: &[Range<usize>]) -> Diagnostics {
     let found = find(source.text(), quoted);
     let hindering = found.iter().filter(|((severity, _), _)| *severity == Severity::Error);

@@ -38,7 +38,8 @@ pub async fn are_left_without_a_lease(harness: &impl Harness) {
     assert!(store.asked(RequestId(4)).await.unwrap().is_none());
 }
 
-/// After the end of a request, the store keeps its final record, and drops its sealed content.
+/// After the end of a request, the store keeps the final record of the request, and drops the sealed content of the
+/// request.
 pub async fn are_ended_under_a_lease(harness: &impl Harness) {
     let store = harness.open().await;
     let asked = request(&name("h_bta"), 12);
