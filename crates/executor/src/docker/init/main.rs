@@ -51,6 +51,8 @@
 //! The real-time signal 34 + n asks the job to end, and the job is killed after a grace period. The grace
 //! period is 50 ms × 2^(n-1), and zero for n = 0. The client never sends SIGTERM, so SIGTERM means that the
 //! container engine stops the container.
+//! Clients send the signal through the container engine. So every client of the engine can end the job, and not
+//! only the client that submitted it.
 //!
 //! # Modules, in the order in which a job needs them
 //! `spec` reads the job, and `start` starts it. `streams` reads its output. `signals` and `processes` send
