@@ -62,8 +62,8 @@ pub(crate) struct ImageBuildArgs {
 
 /// Import images from a file or folder.
 ///
-/// The content is an archive of `docker save`, an OCI layout, or an artifact set of a component archive. It is a tar file,
-/// which gzip or zstd may compress, or a folder.
+/// The content is an archive of `docker save`, an OCI layout, or an artifact set of a component archive. Each of
+/// them is a folder or a tar file, and gzip or zstd may compress the tar file.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

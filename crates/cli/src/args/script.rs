@@ -30,9 +30,9 @@ pub(crate) enum ScriptCommand {
 
 /// Run one script by hand, and print its result.
 ///
-/// The result is YAML: the update that windlass would apply to the instance document, the instances that a discovery
-/// has found, or an error. Messages of the script go to standard error. If the script belongs to a package, it runs
-/// with the package's other files and its driver properties.
+/// The result is YAML: the update that windlass would apply to the instance document, the instances that a
+/// discovery has found, or an error. Messages of the script go to standard error. A script of a package runs with
+/// the other files of the package, and with the driver properties of the package.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Kinds: launch, destroy, health-check, reconfigure, discover, command, or a transition such as Start.

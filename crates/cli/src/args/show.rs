@@ -139,9 +139,9 @@ impl std::str::FromStr for VersionName {
 
 /// Show the components, states and outputs of assemblies.
 ///
-/// Similar nodes of a cluster with more than ten nodes share a line, and failed nodes come first. If these nodes
-/// have different values of an output, the line shows only the number of values; --all, or the name of a component, lists
-/// the values.
+/// Similar nodes of a cluster with more than ten nodes share a line, and failed nodes come first. If the nodes of a
+/// line have different values of an output, the line shows only the number of values; --all, or the name of a
+/// component, lists the values.
 ///
 /// Launched applications are listed by environment and factory, and similar applications share a line. The status of one
 /// application also shows its natural id, configuration and references.
