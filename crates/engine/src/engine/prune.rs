@@ -1,4 +1,7 @@
 //! Removes old processes, old versions, and old events of health checks and discoveries from the store.
+//!
+//! The events of imports and exports always stay. Before an import, the engine searches these events for an earlier
+//! import of the same export. If there is one, the engine refuses the import.
 
 use std::collections::{BTreeMap, BTreeSet};
 
