@@ -1,5 +1,15 @@
 //! The journal of jobs. A call of a driver runs jobs, and the journal stores each job with its outcome. If windlass
 //! repeats the call after a crash, the driver gets the stored outcomes, and the jobs do not run again.
+//!
+//! When the driver requests a job in such a repeated call, the answer depends on the earlier job with the same id:
+//!
+//! | the earlier job | the answer to the driver |
+//! |---|---|
+//! | has a recorded outcome | the recorded outcome |
+//! | has no recorded outcome, and its call was made on another host or in another folder | `Lost` |
+//! | has ended on its runtime, or still runs there | the outcome from the runtime, when the job has ended |
+//! | was never submitted to a runtime | the outcome of a new run |
+//! | was started, no longer runs, and has left no outcome | `Lost` |
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

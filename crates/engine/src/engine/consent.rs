@@ -10,7 +10,8 @@ use super::fingerprint::PlanFingerprint;
 
 /// The user's permission to remove or replace installed parts.
 ///
-/// No permission is needed for a part that is recorded as Failed or Broken, or for a part whose removal has begun.
+/// No permission is needed for a part whose Create or Install has failed, or for a part whose removal has begun.
+/// [`ElementChange::destroys`] contains the exact rule.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
