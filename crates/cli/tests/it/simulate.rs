@@ -206,6 +206,31 @@ answers:
 - {script: discover, from: 11h, instances: {i-100: {status: {flags: {active: false}}}}}
 "#;
 
+/// An action after the end of the simulation has no effect, and gets a warning.
+#[test]
+fn an_action_may_be_too_late() {
+    let env = fixtures();
+    env.write(
+        "answers.yaml",
+        "version: 1\nactions:\n- {at: 1h, launch: VM}\n- {at: 3h, command: control.reboot, application: vm}\n",
+    );
+    let run = |time: &str| {
+        env.ok(&["simulate", "vm.yaml", "vm-factory.yaml", "--answers", "answers.yaml", "--for", time])
+    };
+    assert_snapshot!(run("2h").stderr, @"
+    warning[WL0783]: the simulation ends before this action, so the action has no effect
+     --> answers.yaml:4:8
+      |
+    4 | - {at: 3h, command: control.reboot, application: vm}
+      |        ^^
+      |
+      = help: choose an earlier time, or simulate a longer time with `--for`
+    ");
+    let in_time = run("3h");
+    assert_eq!(in_time.stderr, "");
+    assert!(in_time.stdout.contains("+03:00:00 vm: "), "{in_time}");
+}
+
 /// The schedules are the same as in the daemon: here a discovery every five minutes, and a health check every
 /// minute.
 #[test]

@@ -60,6 +60,8 @@ pub(super) enum Intent {
 pub(super) struct Answers {
     pub(super) actions: Vec<Action>,
     pub(super) rules: Rules,
+    /// Warnings about actions that never happen, because the simulation ends before their times.
+    pub(super) warnings: Diagnostics,
 }
 
 /// The text of a duration, or of a time since the beginning of the simulation. The beginning itself is
@@ -119,10 +121,11 @@ struct AnswerEntry {
 impl Answers {
     /// Reads the file of answers of a simulation. Its answers replace the outputs of scripts. The file also
     /// contains actions of simulated operators. The answers and the actions can refer to the manifests in `cast`.
+    /// The simulation ends after `duration`.
     ///
     /// # Errors
     /// Returns all problems of the file's entries, with their places.
-    pub(super) fn read(file: &Path, cast: &Cast) -> Result<Self, Error> {
+    pub(super) fn read(file: &Path, cast: &Cast, duration: Duration) -> Result<Self, Error> {
         let one = |problem: Box<Diagnostic>| Error::Input(vec![*problem].into());
         let source = windlass_project::disk::source(file).map_err(one)?;
         let (root, _) = load_one(&source, &LoadOptions::default()).into_result().map_err(Error::Input)?;
@@ -138,7 +141,12 @@ impl Answers {
         }
         let mut answers = Self::default();
         for (at, entry) in content.actions.into_iter().enumerate() {
-            answers.actions.extend(reader.action(&format!("/actions/{at}"), entry));
+            let pointer = format!("/actions/{at}");
+            let Some(action) = reader.action(&pointer, entry) else { continue };
+            if action.at > duration {
+                answers.warnings.push(reader.too_late(&pointer));
+            }
+            answers.actions.push(action);
         }
         for (at, entry) in content.answers.into_iter().enumerate() {
             answers.rules.extend(reader.rule(&format!("/answers/{at}"), entry));
@@ -164,6 +172,14 @@ impl Reader<'_> {
     /// Adds a problem of the value at a JSON pointer.
     fn refuse(&mut self, pointer: &str, message: impl Into<String>, help: impl Into<String>) {
         self.add(self.root.locate(pointer).node.span(), message.into(), help.into());
+    }
+
+    /// Returns the warning about the action at a JSON pointer, whose time is after the end of the simulation.
+    fn too_late(&self, pointer: &str) -> Diagnostic {
+        let message = "the simulation ends before this action, so the action has no effect";
+        let at = self.root.locate(&format!("{pointer}/at")).node.span();
+        let warning = Diagnostic::warning(codes::TOO_LATE, message).at(self.source.place(at));
+        warning.help("choose an earlier time, or simulate a longer time with `--for`")
     }
 
     /// Adds a problem of the key at a JSON pointer.

@@ -17,4 +17,8 @@ windlass_source::codes! {
         "The location of the scripts is not declared in `windlass.yaml`, or one of its secrets can't be read. The message \
          has the reason. Nothing was simulated.\n\n\
          `--location NAME` chooses another location. Without `--scripts` no location is needed.";
+    TOO_LATE = "WL0783", "action after the end of a simulation",
+        "The file of answers contains an action of an operator at a time after the end of the simulation. The action \
+         had no effect.\n\n\
+         Choose an earlier time, or simulate a longer time with `--for`, such as `--for 2d`.";
 }

@@ -84,7 +84,7 @@ impl<'w> Simulator<'w> {
     }
 
     /// Runs a simulation, and passes its events to `tell` when they happen. Also returns warnings about the
-    /// manifests.
+    /// manifests and the file of answers.
     ///
     /// # Errors
     /// Returns [`Error::Input`] with all problems of the manifests and answers. Returns [`Error::NoRuntime`]
@@ -102,11 +102,12 @@ impl<'w> Simulator<'w> {
             parameters: &input.parameters,
             location,
         };
-        let (cast, warnings) = Cast::read(self.windlass, cast_input)?;
-        let Answers { actions, rules } = match &input.answers {
-            Some(file) => Answers::read(file, &cast)?,
+        let (cast, mut warnings) = Cast::read(self.windlass, cast_input)?;
+        let Answers { actions, rules, warnings: late } = match &input.answers {
+            Some(file) => Answers::read(file, &cast, input.duration)?,
             None => Answers::default(),
         };
+        warnings.extend(late);
         let until = input.from.plus_millis(i64::try_from(input.duration.as_millis()).unwrap_or(i64::MAX));
         let settings = MachineSettings {
             from: input.from,

@@ -55,7 +55,10 @@ async fn ten_days_keep_as_much_as_one() {
     let location = Location::local("here");
     let cast = CastInput { manifests: &input.manifests, scripts: None, parameters: &parameters, location };
     let (cast, _) = Cast::read(&windlass, cast).unwrap();
-    let Answers { actions, rules } = Answers::read(&folder.path().join("answers.yaml"), &cast).unwrap();
+    let day = 24 * 60 * 60 * 1000;
+    let length = Duration::from_hours(240);
+    let file = folder.path().join("answers.yaml");
+    let Answers { actions, rules, .. } = Answers::read(&file, &cast, length).unwrap();
     let stop = Stop::default();
     let driver = windlass.drivers().get(&"script".parse().unwrap()).unwrap().clone();
     let parts = HostParts {
@@ -68,7 +71,6 @@ async fn ten_days_keep_as_much_as_one() {
         runtime: None,
     };
     let host = Host::new(parts);
-    let day = 24 * 60 * 60 * 1000;
     let settings = MachineSettings {
         from: input.from,
         until: input.from.plus_millis(10 * day),
