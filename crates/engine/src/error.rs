@@ -265,8 +265,9 @@ pub enum EngineError {
         /// The reason, as a sentence fragment.
         why: String,
     },
-    /// The operator's answer must state the natural id of a launched instance. A natural id identifies an instance
-    /// outside of windlass. windlass does not know this id, because the driver's report of the launch is lost.
+    /// An operator has stated that undecided launches were executed, but has not stated the natural id of each
+    /// launched instance. A natural id identifies an instance outside of windlass. windlass does not know these
+    /// ids, because the driver's reports of the launches are lost.
     #[error("{}", unnamed(.name, .parts))]
     Unnamed {
         /// The name of the assembly.
@@ -321,7 +322,7 @@ pub enum NameUse {
 }
 
 impl EngineError {
-    /// Returns the code of the error, which `windlass explain` explains.
+    /// Returns the code of the error. `windlass explain CODE` explains the error.
     pub fn code(&self) -> Code {
         match self {
             Self::Store(error) => error.code(),

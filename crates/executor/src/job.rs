@@ -76,8 +76,8 @@ pub struct Job {
     pub volumes: Vec<Volume>,
     /// Labels for people and tools. The runtime stores them with the job.
     pub labels: BTreeMap<String, String>,
-    /// Name of the group of jobs to which the job belongs. For example, all jobs of a windlass project have the same
-    /// owner.
+    /// Owner of the job. An owner is the name of a group of jobs. For example, all jobs of a windlass project have
+    /// the same owner.
     pub owner: Owner,
     /// Action of the runtime when the process that submitted the job dies.
     pub on_owner_death: OnOwnerDeath,
@@ -431,8 +431,9 @@ pub enum JobProblem {
         /// The name of the variable.
         name: String,
     },
-    /// Two input files have the same path. Or an input file has a path at which a folder is needed, for another input
-    /// file or for a requested output folder. For example, the input files `a` and `a/b` conflict.
+    /// The paths of two input files conflict, or the paths of an input file and a requested output folder. Two
+    /// paths conflict if they are equal, or if a file would also have to be a folder. For example, the input file
+    /// `a` conflicts with another input file `a` or `a/b`, and with an output folder `a` or `a/b`.
     #[error("a file can't be placed at `{path}`: another file conflicts with it")]
     FileTwice {
         /// The path that conflicts with the path of an input file.

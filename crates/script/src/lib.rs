@@ -25,7 +25,7 @@
 //!
 //! # Input and output
 //!
-//! | role | reads, beside `configuration: {location.<name>: …}` | prints |
+//! | role | reads, in addition to `configuration: {location.<name>: …}` | prints |
 //! |---|---|---|
 //! | launch | `launch: {<instance id>: {configuration: {properties.<name>: …}}}` | `instances: {<natural id>: {instanceId: <instance id>}}` |
 //! | step | `instances: {<natural id>: {configuration: …}}`, `transition: <name>` | updates |

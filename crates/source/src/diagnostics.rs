@@ -33,8 +33,9 @@ pub struct Diagnostics {
     /// Counts of the diagnostics that are not in `list`, because a limit was reached.
     #[serde(skip)]
     rest: SeverityCounts,
-    /// The counts in the note about omitted diagnostics, which is the last entry of `list`. If `list` has no note, all
-    /// counts are 0. The counts may be lower than those in `rest` until [`Diagnostics::settle`] updates the note.
+    /// The counts in the note about omitted diagnostics, which is the last entry of `list`. If `list` has no note,
+    /// all counts are 0. If further diagnostics are omitted, these counts are too low until [`Diagnostics::settle`]
+    /// updates the note.
     #[serde(skip)]
     noted: SeverityCounts,
 }

@@ -42,7 +42,7 @@ pub enum SpiffError {
 }
 
 impl SpiffError {
-    /// Returns the code of the error, which `windlass explain` explains.
+    /// Returns the code of the error. `windlass explain CODE` explains the error.
     pub fn code(&self) -> Code {
         match self {
             Self::Unresolved(_) => codes::UNRESOLVED,

@@ -5,7 +5,7 @@
 pub(crate) struct Mistakes {
     /// Whether an expression with a non-ASCII character is a syntax error.
     pub(crate) ascii_only: bool,
-    /// Whether the engine leaves expressions in certain lists as text. Such a list contains the entry `- <<: ((
-    /// merge ))`. [`Engine::with_raw_entries`](crate::Engine::with_raw_entries) describes these lists.
+    /// Whether expressions in certain lists stay text. Each of these lists contains the entry `- <<: (( merge ))`.
+    /// [`Engine::with_raw_entries`](crate::Engine::with_raw_entries) describes the lists.
     pub(crate) raw_entries: bool,
 }

@@ -56,7 +56,7 @@ pub enum OutputError {
 }
 
 impl OutputError {
-    /// Returns the code of the error, which `windlass explain` explains.
+    /// Returns the code of the error. `windlass explain CODE` explains the error.
     pub fn code(&self) -> Code {
         match self {
             Self::NotFound(_) => codes::NO_NODE,

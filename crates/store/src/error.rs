@@ -184,7 +184,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Returns the code of the error, which `windlass explain` explains.
+    /// Returns the code of the error. `windlass explain CODE` explains the error.
     pub fn code(&self) -> Code {
         match self {
             Self::Held { .. } => codes::HELD,

@@ -116,7 +116,7 @@ impl KeyError {
         }
     }
 
-    /// Returns the code of the error, which `windlass explain` explains.
+    /// Returns the code of the error. `windlass explain CODE` explains the error.
     pub fn code(&self) -> Code {
         match self {
             Self::Missing { .. } => codes::KEY_MISSING,

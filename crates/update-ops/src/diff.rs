@@ -18,8 +18,8 @@ impl Update {
     /// list is replaced. Both documents are compared in their [canonical form](Shape::canonical). A document
     /// that is no map counts as empty.
     ///
-    /// The update follows the sorts of the shape (map, list or leaf), but not its rules: it may remove values
-    /// that an author may not remove.
+    /// The shape tells which values are maps, lists or leaves. The update need not meet the other restrictions of
+    /// the shape. For example, it may remove values that an author may not remove.
     pub fn diff(from: &Value, to: &Value, shape: &Shape) -> Update {
         let mut difference = Difference { keys: vec![], ops: BTreeMap::new() };
         let (from, to) = (shape.canonical(from.clone()), shape.canonical(to.clone()));

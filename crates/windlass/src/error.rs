@@ -1,4 +1,4 @@
-//! The error type `Error` of this crate. Each error has a code, which `windlass explain` explains.
+//! The error type `Error` of this crate. If an error has a code, `windlass explain CODE` explains the error.
 
 use std::path::PathBuf;
 
@@ -240,7 +240,7 @@ pub(crate) fn near_or(wanted: &str, known: &[String], words: &str) -> String {
 }
 
 impl Error {
-    /// Returns the code of the error, which `windlass explain` explains.
+    /// Returns the code of the error. `windlass explain CODE` explains the error.
     ///
     /// Returns `None` for [`Error::Input`], because each diagnostic in it has its own code.
     pub fn code(&self) -> Option<Code> {

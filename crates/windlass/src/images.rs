@@ -83,7 +83,7 @@ pub enum ImagesError {
 }
 
 impl ImagesError {
-    /// Returns the code of the error, which `windlass explain` explains.
+    /// Returns the code of the error. `windlass explain CODE` explains the error.
     pub fn code(&self) -> Code {
         match self {
             Self::Image(error) => match error {

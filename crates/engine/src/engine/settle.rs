@@ -185,7 +185,8 @@ impl Engine {
         calls.collect()
     }
 
-    /// Returns the batches of records that close undecided calls with the operator's answer.
+    /// Returns the batches of records that close `calls`. windlass can't determine the outcome of these calls, so
+    /// an operator has stated the outcome in `answer`.
     async fn assumed(
         &self,
         snapshot: Snapshot,
@@ -319,16 +320,17 @@ fn unknown_jobs(error: &RuntimeError) -> EngineError {
     ))
 }
 
-/// The undecided calls that an operator's answer covers (`calls`), and the other undecided calls (`open`).
+/// An operator's answer, which states the outcome of undecided calls. `calls` contains these calls, and `open`
+/// contains the other undecided calls.
 struct Answered {
     answer: Answer,
     calls: Vec<CallRecord>,
     open: Vec<CallRecord>,
 }
 
-/// Divides the undecided calls of an assembly into the calls that the operator's answer covers, and the other calls. A
-/// call is undecided if only a person can tell whether it was executed. Returns `None` if no call is undecided and no
-/// answer is given.
+/// Divides the undecided calls of an assembly into two lists: the calls whose outcome an operator has stated in the
+/// answer `assume`, and the other calls. A call is undecided if only a person can tell whether it was executed.
+/// Returns `None` if no call is undecided and no answer is given.
 ///
 /// # Errors
 /// - Calls are undecided, and no answer is given.
@@ -361,8 +363,12 @@ fn answered(
     Ok(Some(Answered { answer, calls, open }))
 }
 
-/// Returns the natural id from the operator's answer, with the element that gets this id. Returns `None` if no element
-/// needs an id. Refuses an answer that lacks a needed id, and an answer with an id that no element needs.
+/// Returns the natural id that an operator has stated (`natural`), with the element that gets this id. Returns
+/// `None` if no element needs an id.
+///
+/// `answer` is the outcome that the operator has stated for undecided calls. `unnamed` contains the elements that
+/// need an id if the calls were executed. If a needed id is missing, or if no element needs the stated id, the
+/// function returns an error.
 fn named(
     name: &AssemblyName,
     answer: Assumption,
@@ -420,8 +426,9 @@ fn put_into(snapshot: &mut Snapshot, batch: &Batch) {
     }
 }
 
-/// Checks the outputs in the operator's answer. Returns an error if the element can't have published these outputs.
-/// For example, the element does not declare one of them.
+/// Checks the outputs in `answer`. In this answer, an operator states the outcome of an undecided call, and the
+/// outputs that the element of the call has published. Returns an error if the element can't have published these
+/// outputs. For example, the element does not declare one of them.
 fn may_be_published(
     snapshot: &Snapshot,
     answered: &[CallRecord],

@@ -214,7 +214,7 @@ pub(crate) async fn exited_job(
 ///
 /// If the container runs, the function waits for the first line of the container's output. This line confirms that
 /// the container has received the whole job. If the line does not arrive within about a second, the function kills
-/// the container. Otherwise the container would wait for the rest of the job forever.
+/// the container, because the container would wait forever for the rest of the job.
 pub(crate) async fn never_began(
     engine: &Engine,
     id: &JobId,

@@ -63,7 +63,8 @@ pub(crate) struct Described {
 pub(crate) struct LayerFile {
     /// Name of the file in the archive.
     pub(crate) name: String,
-    /// Digest of the file as it is in the archive, which may be compressed; `None` if the archive states no digest.
+    /// Digest of the file; `None` if the archive states no digest. If the file is compressed, this is the digest of
+    /// the compressed bytes.
     pub(crate) digest: Option<Digest>,
 }
 

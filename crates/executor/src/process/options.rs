@@ -24,9 +24,9 @@ pub struct ProcessOptions {
 }
 
 impl ProcessOptions {
-    /// Creates options from the folder for the jobs and the command that starts a supervisor. The runtime
-    /// creates the folder if it does not exist (mode 0700). By default, volumes are in a folder `volumes`
-    /// beside the folder for the jobs, and up to four jobs per processor run at a time.
+    /// Creates options. `state_dir` is the folder for the jobs, and `supervisor` is the command that starts a
+    /// supervisor. If the folder `state_dir` does not exist, the runtime creates it with the mode 0700. By default,
+    /// volumes are in a folder `volumes` beside `state_dir`, and up to four jobs per processor run at a time.
     pub fn new(state_dir: impl Into<PathBuf>, supervisor: SupervisorCommand) -> Self {
         let state_dir = state_dir.into();
         let volumes_dir = state_dir.parent().unwrap_or(Path::new("")).join("volumes");

@@ -67,8 +67,8 @@ pub(crate) enum Reply {
     /// The job has written to `stream`, which now has `length` bytes. The supervisor sends this reply only after a
     /// request `Watch`. The supervisor drops the reply if its queue of unsent replies is full.
     Output { id: JobId, stream: Stream, at: Timestamp, length: u64 },
-    /// The job has ended, and its end is written to its folder. `written` is the whole output, if it is
-    /// short.
+    /// The job has ended, and its end is written to its folder. If stdout and stderr are both short, `written`
+    /// contains all bytes of both streams. Otherwise, `written` is `None`.
     Ended { id: JobId, ending: Ending, written: Option<[Written; 2]> },
 }
 

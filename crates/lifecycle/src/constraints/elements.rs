@@ -66,10 +66,10 @@ pub(crate) struct Constraints<'a> {
     /// returns an empty list. The flag is `true` if both of these conditions hold:
     ///
     /// - The plan lowers at least one part.
-    /// - The plan does not lower every part to Absent.
+    /// - At least one part is not lowered to Absent.
     ///
-    /// If the plan does not lower a part to Absent, there are [ranks](crate::rank) that the part leaves in no step.
-    /// Before it leaves such a rank, the part cannot wait.
+    /// Such a part leaves some [ranks](crate::rank) in no step. Only a step can wait, so the part cannot wait
+    /// before it leaves one of these ranks.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,

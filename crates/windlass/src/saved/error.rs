@@ -67,7 +67,7 @@ pub enum SavedPlanError {
 }
 
 impl SavedPlanError {
-    /// Returns the code of the error, which `windlass explain` explains.
+    /// Returns the code of the error. `windlass explain CODE` explains the error.
     pub fn code(&self) -> Code {
         match self {
             Self::File { cause, .. } => cause.code(),

@@ -32,7 +32,7 @@ pub enum TransferError {
 }
 
 impl TransferError {
-    /// Returns the code of the error, which `windlass explain` explains.
+    /// Returns the code of the error. `windlass explain CODE` explains the error.
     pub fn code(&self) -> Code {
         match self {
             Self::Exists(_) => codes::EXPORT_EXISTS,

@@ -210,9 +210,11 @@ impl Groups {
         idle.push((bounds(limits), placement, group));
     }
 
-    /// Removes the control group `group`, in which a child process could not be started or was killed by the kernel.
-    /// The group has no limits. Also removes all idle groups without limits. From then on, the supervisor creates no
-    /// group without limits.
+    /// Removes `group` and all idle control groups without limits. From then on, the supervisor creates no group
+    /// without limits.
+    ///
+    /// `group` must be a group without limits. The caller has tried to start a child process in this group, and the
+    /// start failed, or the kernel killed the process.
     pub(crate) fn give_up(&self, group: Group) {
         self.gave_up.set(true);
         group.remove();

@@ -153,8 +153,8 @@ impl SandboxFactory {
 }
 
 impl Sandbox {
-    /// Returns `false` after the first process of the sandbox has ended. There is a short delay: `bwrap` exits after
-    /// the first process, and the reaper then reports the end of `bwrap`.
+    /// Tells whether the first process of the sandbox still runs. When this process has ended, `bwrap` exits, too,
+    /// and the reaper reports the end of `bwrap`. Until this report, the function still returns `true`.
     pub(crate) fn is_alive(&self) -> bool {
         self.maker.is_empty()
     }
