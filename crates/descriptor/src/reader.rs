@@ -266,6 +266,9 @@ impl Reader<'_> {
                 Severity::Error => Diagnostic::error(codes::UNKNOWN_KEY, said).at(source.place(span)),
                 _ => Diagnostic::warning(codes::UNKNOWN_KEY, said).at(source.place(span)),
             };
+            if word.is_empty() {
+                return diagnostic(format!("{what} has an entry with an empty key; it is ignored"));
+            }
             let meant = canonical(word);
             if is_spelling(word, known) {
                 if there.get(meant).is_some() {

@@ -112,7 +112,10 @@ impl Report<'_> {
             let is_misspelt = suggest_within(key, known.iter().copied(), EDITS).is_some();
             let severity = if is_misspelt { Severity::Error } else { Severity::Warning };
             let tail = if is_misspelt { "" } else { "; it is ignored" };
-            let message = format!("{what} has no `{key}`{tail}");
+            let message = match key {
+                "" => format!("{what} has an entry with an empty key; it is ignored"),
+                _ => format!("{what} has no `{key}`{tail}"),
+            };
             self.say(severity, codes::UNKNOWN_KEY, span, message, |said| {
                 if is_misspelt {
                     did_you_mean(said, key, known.iter().copied())

@@ -140,6 +140,7 @@ fn unknown_keys() {
         "name: assembly::shop::1.0
 propertys: {}
 colour: red
+: blue
 composition:
   a: {type: resource::web::1.0, quantitty: 2, meta-type: x}
 relationships: {}
@@ -148,11 +149,12 @@ relationships: {}
     a.yaml:2:1: error[WL0103]: an assembly descriptor has no `propertys`
         help: did you mean `properties`?
     a.yaml:3:1: warning[WL0103]: an assembly descriptor has no `colour`; it is ignored
-    a.yaml:5:13: warning[WL0140]: the descriptor of `a`, `resource::web::1.0`, is not in the catalog; what depends on it is not checked
+    a.yaml:4:2: warning[WL0103]: an assembly descriptor has an entry with an empty key; it is ignored
+    a.yaml:6:13: warning[WL0140]: the descriptor of `a`, `resource::web::1.0`, is not in the catalog; what depends on it is not checked
         help: put its package into `Contains/` beside the assembly, or name its folder with `--catalog`
-    a.yaml:5:33: error[WL0103]: a component has no `quantitty`
+    a.yaml:6:33: error[WL0103]: a component has no `quantitty`
         help: did you mean `quantity`?
-    a.yaml:5:47: warning[WL0103]: a component has no `meta-type`; it is ignored
+    a.yaml:6:47: warning[WL0103]: a component has no `meta-type`; it is ignored
     ");
     assert_snapshot!(messages("name: resource::web::1.0\nlifecycle: [Instal]\ndefault_driver: {}\n"), @"
     a.yaml:2:13: error[WL0146]: there is no transition `Instal`
