@@ -2,17 +2,17 @@
 //! scripts of both factories find the same instances. An instance must not become an application of both factories:
 //! if one application is destroyed, the other one loses its instance.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Value, json};
 use windlass_model::AssemblyName;
 use windlass_model::name::PropertyName;
+use windlass_model::record::AssemblyRecord;
 use windlass_secret::SecretRef;
 use windlass_store::{Snapshot, Store};
 
 use super::managed::{Known, known};
 use crate::error::Error;
-use crate::pages::for_each_assembly;
 
 /// The applications of the twins of a factory.
 #[derive(Debug, Default)]
@@ -27,17 +27,18 @@ impl Twins {
     /// Reads the applications of all twins of the factory in `snapshot`.
     pub(super) async fn of(store: &dyn Store, snapshot: &Snapshot) -> Result<Self, Error> {
         let factory = &snapshot.assembly;
-        let mut same_title = BTreeSet::new();
-        for_each_assembly(store, |record| {
-            let is_other = record.owner.is_none() && record.name != factory.name;
-            let titles = record.application.as_ref().zip(factory.application.as_ref());
-            if is_other && titles.is_some_and(|(other, own)| other.title == own.title) {
-                same_title.insert(record.name);
-            }
-        })
-        .await?;
+        let title = |record: &AssemblyRecord| record.application.as_ref().map(|from| from.title.clone());
+        // Applications have an owner, and factories have none. A store may contain many applications.
+        let owned: HashSet<AssemblyName> = store.owned_names().await?.into_iter().collect();
         let mut twins = Self::default();
-        for twin in same_title {
+        for twin in store.assembly_names().await? {
+            if twin == factory.name || owned.contains(&twin) {
+                continue;
+            }
+            let record = store.assembly(&twin).await?;
+            if record.as_ref().and_then(title) != title(factory) {
+                continue;
+            }
             let Some(other) = store.load(&twin).await? else { continue };
             if configuration(&other) != configuration(snapshot) {
                 continue;
