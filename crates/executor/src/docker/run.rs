@@ -27,9 +27,14 @@ const LATE: Duration = Duration::from_secs(20);
 
 type Accepted = oneshot::Receiver<Result<(), RuntimeError>>;
 
-/// Starts the task of a job. The returned receiver gets one result, as soon as the job is queued, its container has
-/// received the whole job, or the launch has failed. If this client has already submitted a job with this id, the
-/// function returns `None`. An earlier job whose launch failed does not count.
+/// Starts the task of a job. Returns a receiver, which gets one result at the first of these events:
+///
+/// - The job is queued.
+/// - The container has received the whole job.
+/// - The launch has failed.
+///
+/// Returns `None` if this client has already submitted a job with this id. An earlier job whose launch failed does
+/// not count.
 pub(crate) fn start(shared: &Arc<Shared>, id: &JobId, job: &Job) -> Option<Accepted> {
     let (phase_to, phase) = watch::channel(Phase::Waiting);
     let (requests_to, requests) = watch::channel(JobRequests::default());

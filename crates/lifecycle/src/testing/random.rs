@@ -89,11 +89,11 @@ impl Tie {
 /// `None`.
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
-    /// The components of the assembly. If an entry is `None`, only the other one of the two generated versions has
-    /// a component at this position.
+    /// The components of the assembly. An entry is `None` if this version has no component at this position, and the
+    /// other version has one.
     pub components: Vec<Option<Component>>,
-    /// The relationships of the assembly. If an entry is `None`, only the other one of the two generated versions
-    /// has a relationship at this position.
+    /// The relationships of the assembly. An entry is `None` if this version has no relationship at this position,
+    /// and the other version has one.
     pub ties: Vec<Option<Tie>>,
 }
 
