@@ -189,11 +189,11 @@ pub struct RelationshipView {
     pub name: String,
     /// Number of pairs that the relationship connects completely.
     pub made: usize,
-    /// The partly connected pairs: operations that create the relationship have run or may have run, and the
-    /// creation is not complete.
+    /// The partly connected pairs. Some operations of the creation have run or may have run, and the creation is not
+    /// complete.
     pub half_made: Vec<PairView>,
-    /// The partly disconnected pairs: operations that cease the relationship have run or may have run, and the
-    /// removal is not complete.
+    /// The partly disconnected pairs. Some operations of the removal have run or may have run, and the removal is not
+    /// complete.
     pub half_ended: Vec<PairView>,
     /// The pairs that the relationship does not connect, although both nodes have reached the states that the
     /// relationship requires.
