@@ -12,7 +12,7 @@ use windlass_engine::{
 use windlass_model::assembly::ElementKind;
 use windlass_model::instance::InstanceView;
 use windlass_model::record::{CallRecord, InstanceRecord, Intent};
-use windlass_model::request::{RequestRecord, RequestStatus};
+use windlass_model::request::RequestRecord;
 use windlass_model::{
     Action, AssemblyName, CallId, ElementName, ProcessId, PropertyName, State, Timestamp, Topology,
     Transition,
@@ -218,20 +218,20 @@ impl Windlass {
         Ok(self.store_of(name).await?.ask_to_stop(name, process).await?)
     }
 
-    /// Returns the last process of an assembly. Only this process can be running.
+    /// Returns the process that [`cancel`](Self::cancel) can stop: the last process of the assembly. Only this process
+    /// can be running.
     ///
     /// # Errors
     ///
     /// Fails if there is no such assembly, or it has no process. Also fails if the last process has ended, and a
     /// request for the assembly is pending. The error names the request.
-    pub async fn last_process(&self, name: &AssemblyName) -> Result<ProcessId, Error> {
+    pub async fn process_to_cancel(&self, name: &AssemblyName) -> Result<ProcessId, Error> {
         let store = self.store_of(name).await?;
         let last = store.processes_of(name, None, 1).await?.into_iter().next();
         if let Some(last) = last.as_ref().filter(|last| !last.status.is_final()) {
             return Ok(last.id);
         }
-        let is_pending =
-            |request: &RequestRecord| request.assembly == *name && request.status == RequestStatus::Pending;
+        let is_pending = |request: &RequestRecord| request.assembly == *name && request.is_open();
         if let Some(request) = store.requests().await?.into_iter().find(is_pending) {
             return Err(Error::OnlyPending { assembly: request.assembly, request: request.id });
         }

@@ -341,7 +341,7 @@ pub(crate) async fn cancel(args: CancelArgs) -> ExitCode {
     let CancelArgs { name, what, dry, print } = &args;
     let what = match what {
         Some(what) => *what,
-        None => match windlass.last_process(name).await {
+        None => match windlass.process_to_cancel(name).await {
             Ok(process) => AskedFor::Process(process),
             Err(error) => return fail(&error),
         },

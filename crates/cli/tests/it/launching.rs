@@ -205,13 +205,18 @@ pub(crate) fn cloud_in(env: TestEnv, schedule: &str) -> TestEnv {
     env.write("cloud/trace", "");
     env.write("token", "s3cr3t-token");
     env.ok(&["app", "publish", "factory.yaml", "--name", "VM Factory", "--scripts", "scripts"]);
-    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    publish(&env);
     env.ok(&["env", "service", "add", "default", "--location", "here"]);
     let folder = format!("configuration.cloud={}", env.path("cloud").display());
     let token = "configuration.token=@token";
     env.ok(&["app", "launch", "VM Factory", "--name", "factory", "-p", &folder, "-p", token]);
     env.ok(&["env", "service", "add", "default", "factory"]);
     env
+}
+
+/// Publishes `vm.yaml` with the present scripts as the next revision of the application.
+fn publish(env: &TestEnv) {
+    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
 }
 
 pub(crate) fn trace(env: &TestEnv) -> Vec<String> {
@@ -279,7 +284,7 @@ fn an_application_is_exported_and_imported() {
         "receive-command(string key => string phase => string file)",
         "receive-command(string to, int keep => string file)",
     );
-    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    publish(&env);
     env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
     let before = env.json(&["status", "vm"]);
     env.ok(&["export", "vm"]);
@@ -534,7 +539,7 @@ fn a_result_finds_a_renamed_application() {
 fn wrong_results_are_warned_of() {
     let env = cloud();
     env.edit("vm.yaml", "=> string file)", "=> int file)");
-    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    publish(&env);
     let begun = backup(&env, "k");
     end_backup(&env, &begun, r#"[{"file": "f", "size": 3}]"#);
     env.ok(&["app", "check"]);
@@ -876,7 +881,7 @@ fn wrong_input_changes_nothing() {
 fn a_value_that_no_script_changes_is_refused() {
     let env = cloud();
     env.edit("vm.yaml", "        factory.reconfigurationScript: /vm/reconfigure.py\n", "");
-    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    publish(&env);
     env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
     assert_snapshot!(env.refuses(&["app", "reconfigure", "vm", "-p", "configuration.size=large"]), @"error[WL0754]: `vm` has no reconfiguration script, so `configuration.size` can't change; destroy it and launch it with the new value, or add `factory.reconfigurationScript` to its manifest");
     env.edit(
@@ -884,7 +889,7 @@ fn a_value_that_no_script_changes_is_refused() {
         "/vm/check.py\n",
         "/vm/check.py\n        factory.reconfigurationScript: /vm/reconfigure.py\n",
     );
-    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    publish(&env);
     env.ok(&["app", "reconfigure", "vm", "--latest", "-p", "configuration.size=large"]);
     assert_eq!(trace(&env).iter().filter(|line| line.starts_with("launch")).count(), 1);
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
@@ -899,7 +904,7 @@ fn a_command_that_ends_after_a_stop_is_done() {
         "answers = {}",
         "answers = {}\ntrace(\"resize\")\nwhile os.path.exists(path(\"hold\")): time.sleep(0.05)",
     );
-    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    publish(&env);
     env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
     env.write("cloud/hold", "");
     let command = env.spawn(&["app", "command", "vm", "control.resize", "-a", "size=large"]);
@@ -921,7 +926,7 @@ fn a_lost_destroy_is_repeated() {
         "os.path.exists(path(id)) and",
         "os.path.exists(path(\"hold\")) and time.sleep(600)\n    os.path.exists(path(id)) and",
     );
-    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    publish(&env);
     env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
     env.write("cloud/hold", "");
     let destroyed = || trace(&env).iter().filter(|line| line.starts_with("destroy")).count();
@@ -962,7 +967,7 @@ fn without_an_instance_nothing_is_reconfigured() {
     env.ok(&["app", "launch", "VM", "--name", "b", "-p", "configuration.size=small"]);
     env.ok(&["app", "launch", "VM", "--name", "c", "-p", "configuration.size=small"]);
     env.edit("scripts/vm/destroy.py", "import", "import sys; sys.exit(3)\nimport");
-    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    publish(&env);
     env.ok(&["app", "reconfigure", "b", "--latest"]);
     assert_eq!(env.run(&["app", "destroy", "b"]).code(), Some(1));
     assert_snapshot!(env.ok(&["app", "check", "a"]).out(), @"a: unchecked: it is Failed; `windlass retry a` resumes its last process");
@@ -974,7 +979,7 @@ fn without_an_instance_nothing_is_reconfigured() {
     assert_snapshot!(reconfigure("b", &larger), @"error[WL0762]: `b` is being destroyed; finish that with `windlass app destroy b`");
     env.edit("vm.yaml", "        factory.reconfigurationScript: /vm/reconfigure.py\n", "");
     env.edit("vm.yaml", "{size: configuration(string), ", "{");
-    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    publish(&env);
     assert_snapshot!(reconfigure("c", &["--latest"]), @"error[WL0762]: the change would replace the instance of `c`; destroy it with `windlass app destroy c`, and launch it again");
     assert_eq!(trace(&env), before);
 }
@@ -989,7 +994,7 @@ fn an_application_has_no_other_states() {
     assert_snapshot!(env.refuses(&["set-state", "vm", "Inactive"]), @"error[WL0543]: `set-state Inactive` is for assemblies with a descriptor, and `vm` is a launched application; check it with `windlass app check vm`, change it with `windlass app reconfigure vm`, or remove it with `windlass app destroy vm`");
     assert_snapshot!(env.refuses(&["heal", "vm", "--all"]), @"error[WL0543]: `heal --all` is for assemblies with a descriptor, and `vm` is a launched application; check it with `windlass app check vm`, change it with `windlass app reconfigure vm`, or remove it with `windlass app destroy vm`");
     env.edit("scripts/vm/destroy.py", "import", "import sys; sys.exit(3)\nimport");
-    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    publish(&env);
     env.ok(&["app", "reconfigure", "vm", "--latest"]);
     assert_eq!(env.run(&["app", "destroy", "vm"]).code(), Some(1));
     assert!(env.refuses(&["set-state", "vm", "Active"]).starts_with("error[WL0543]"));
@@ -1006,7 +1011,7 @@ fn a_failure_of_a_script_is_one_line() {
         "\"size\": size})",
         "\"size\": size, \"ill\": \"no disk\\nok        forged\"})",
     );
-    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    publish(&env);
     let launch = env.run(&["app", "launch", "VM", "-p", "configuration.size=small"]);
     assert_eq!(launch.code(), Some(1), "{launch}");
     let shown = [&["log", "vm"][..], &["ps"], &["status"], &["status", "vm"]].map(|args| env.run(args));
@@ -1024,7 +1029,7 @@ fn a_revision_with_another_configuration_is_applied() {
     env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
     env.edit("vm.yaml", "{size: configuration(string), ", "{flavour: configuration(string), ");
     env.edit("scripts/vm/reconfigure.py", "configuration.size", "configuration.flavour");
-    env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
+    publish(&env);
     let run = env.ok(&["app", "reconfigure", "vm", "--latest", "-p", "configuration.flavour=large"]);
     let dropped =
         "warning[WL0640]: revision 2 has no parameter `configuration.size`, so its value is dropped\n";
@@ -1101,43 +1106,69 @@ fn what_a_factory_finds_is_adopted() {
     env.is_quiet();
 }
 
+/// Launches a second factory of the cloud `cloud`, as a service of an environment of its own.
+fn second_factory(env: &TestEnv, name: &str, cloud: &str) {
+    let folder = format!("configuration.cloud={}", env.path(cloud).display());
+    let token = "configuration.token=@token";
+    env.ok(&["env", "create", name]);
+    env.ok(&["env", "service", "add", name, "--location", "here"]);
+    env.ok(&["app", "launch", "VM Factory", "--name", name, "--env", name, "-p", &folder, "-p", token]);
+    env.ok(&["env", "service", "add", name, name]);
+}
+
 /// Two environments have factories with the same configuration, so both discoveries find the same machines. Each machine
 /// is an application of one factory only. A factory of another cloud may use the same natural id.
 #[test]
 fn a_machine_belongs_to_one_factory() {
     let env = cloud();
     env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-one"]);
-    let launch = |name: &str, cloud: &str| {
-        env.ok(&["env", "create", name]);
-        env.ok(&["env", "service", "add", name, "--location", "here"]);
-        let folder = format!("configuration.cloud={}", env.path(cloud).display());
-        env.ok(&[
-            "app",
-            "launch",
-            "VM Factory",
-            "--name",
-            name,
-            "--env",
-            name,
-            "-p",
-            &folder,
-            "-p",
-            "configuration.token=@token",
-        ]);
-        env.ok(&["env", "service", "add", name, name]);
-    };
-    launch("staging", "cloud");
+    second_factory(&env, "staging", "cloud");
+    env.write("cloud/i-new", r#"{"ip": "203.0.113.8", "size": "huge"}"#);
     let run = env.run(&["app", "discover", "staging"]);
     assert_eq!(run.code(), Some(1));
-    assert_snapshot!(run.out(), @"i-one: new: it is the instance of `vm`, an application of the factory `factory` with the same configuration; remove one of the two factories, or change its configuration with `windlass app reconfigure`");
+    assert_snapshot!(run.out(), @"
+    i-new: adopted, application `machine-i-new`
+    i-one: new: it is the instance of `vm`, an application of the factory `factory` with the same configuration; remove one of the two factories, or change its configuration with `windlass app reconfigure`
+    ");
     env.write("cloud2/trace", "");
     env.write("cloud2/i-one", r#"{"ip": "203.0.113.9", "size": "huge"}"#);
-    launch("other", "cloud2");
+    second_factory(&env, "other", "cloud2");
     assert_snapshot!(env.ok(&["app", "discover", "other"]).out(), @"i-one: adopted, application `machine-i-one`");
     // A launch of the twin may have made the machine.
     env.run(&["app", "launch", "VM", "--name", "half", "-p", "configuration.size=half"]);
     let run = env.run(&["app", "discover", "staging"]);
     assert!(run.out().contains("waits: the launch of `half` may have made it"), "{run}");
+}
+
+/// The discoveries of two factories with the same configuration run at the same time, as under a daemon. Both find a
+/// new machine, and only one of them adopts it.
+#[test]
+fn of_two_discoveries_at_once_one_adopts() {
+    let env = cloud();
+    second_factory(&env, "staging", "cloud");
+    env.write("cloud/i-new", r#"{"ip": "203.0.113.8", "size": "huge"}"#);
+    env.edit(
+        "scripts/vm/discover.py",
+        "trace(\"discovered\")",
+        "trace(\"discovered\")\nwhile os.path.exists(path(\"hold\")): time.sleep(0.05)",
+    );
+    env.ok(&["app", "publish", "factory.yaml", "--name", "VM Factory", "--scripts", "scripts"]);
+    for factory in ["factory", "staging"] {
+        env.ok(&["app", "reconfigure", factory, "--latest"]);
+    }
+    env.write("cloud/hold", "");
+    let both = ["factory", "staging"].map(|factory| env.spawn(&["app", "discover", factory]));
+    until("both have listed", || trace(&env).iter().filter(|line| *line == "discovered").count() == 2);
+    std::fs::remove_file(env.path("cloud/hold")).unwrap();
+    for discovery in both {
+        discovery.end();
+    }
+    let status = env.json(&["status"]);
+    assert_eq!(
+        status["assemblies"].as_array().unwrap().len(),
+        3,
+        "two factories and the machine: {status:#}"
+    );
 }
 
 /// A killed launch is resumed: its script runs to its end, and does not run a second time.

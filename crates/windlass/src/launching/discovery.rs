@@ -111,6 +111,10 @@ impl Launcher<'_> {
         let holder = self.windlass.holder();
         let snapshot = self.windlass.open_snapshot(factory).await?;
         let hidden = Redactor::new(secrets(&snapshot));
+        // Another command may take a name in the meantime. The adoption is then refused, and the next
+        // discovery tries it again. The names are read before the twins: if a twin adopts an instance after its
+        // applications are read here, it takes the name that this discovery also chooses for the instance.
+        let mut taken: BTreeSet<AssemblyName> = store.assembly_names().await?.into_iter().collect();
         let twins = Twins::of(&*store, &snapshot).await?;
         known.launching.extend_from_slice(&twins.launching);
         let search = Search {
@@ -123,9 +127,6 @@ impl Launcher<'_> {
             dry_run,
             stop,
         };
-        // Another command may take a name in the meantime. The adoption is then refused, and the next
-        // discovery tries it again.
-        let mut taken: BTreeSet<AssemblyName> = store.assembly_names().await?.into_iter().collect();
         let mut decided = Vec::new();
         for found in found {
             let mut view = FoundView {

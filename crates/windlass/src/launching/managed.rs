@@ -7,9 +7,7 @@ use windlass_model::{AssemblyName, ElementName};
 use windlass_store::Store;
 
 use crate::error::Error;
-
-/// Maximum number of application records that one query of the store returns.
-const PAGE: usize = 500;
+use crate::wiring::owned;
 
 /// The recorded applications of a factory. A discovery compares the found instances with these applications.
 #[derive(Debug)]
@@ -53,27 +51,19 @@ impl Known {
 /// missing if windlass was killed during an adoption.
 pub(crate) async fn known(store: &dyn Store, factory: &AssemblyName) -> Result<Known, Error> {
     let mut known = Known { by_natural: BTreeMap::new(), launching: Vec::new() };
-    let mut after: Option<AssemblyName> = None;
-    loop {
-        let page = store.owned(factory, after.as_ref(), PAGE).await?;
-        let is_last = page.len() < PAGE;
-        after = page.last().map(|last| last.assembly.clone());
-        for owned in page {
-            let mut natural = owned.natural_id;
-            if natural.is_none()
-                && let Some(snapshot) = store.load(&owned.assembly).await?
-            {
-                let element: ElementName = (&owned.assembly).into();
-                let mut instances = snapshot.instances.iter().filter(|(name, _)| **name != element);
-                natural = instances.find_map(|(_, instance)| instance.natural.clone());
-                if natural.is_none() {
-                    known.launching.push(owned.assembly.clone());
-                }
+    for owned in owned(store, factory).await? {
+        let mut natural = owned.natural_id;
+        if natural.is_none()
+            && let Some(snapshot) = store.load(&owned.assembly).await?
+        {
+            let element: ElementName = (&owned.assembly).into();
+            let mut instances = snapshot.instances.iter().filter(|(name, _)| **name != element);
+            natural = instances.find_map(|(_, instance)| instance.natural.clone());
+            if natural.is_none() {
+                known.launching.push(owned.assembly.clone());
             }
-            known.by_natural.extend(natural.map(|natural| (natural, owned.assembly)));
         }
-        if is_last {
-            return Ok(known);
-        }
+        known.by_natural.extend(natural.map(|natural| (natural, owned.assembly)));
     }
+    Ok(known)
 }

@@ -4,11 +4,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use windlass_model::AssemblyName;
 use windlass_model::name::PropertyName;
 use windlass_model::record::AssemblyRecord;
-use windlass_secret::SecretRef;
+use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Snapshot, Store};
 
 use super::managed::{Known, known};
@@ -40,7 +40,7 @@ impl Twins {
                 continue;
             }
             let Some(other) = store.load(&twin).await? else { continue };
-            if configuration(&other) != configuration(snapshot) {
+            if !have_same_configuration(snapshot, &other) {
                 continue;
             }
             let Known { by_natural, launching } = known(store, &twin).await?;
@@ -61,17 +61,18 @@ impl Twins {
     }
 }
 
-/// Returns the configuration values that a user gave to a factory. Each secret is replaced by its text.
-fn configuration(snapshot: &Snapshot) -> BTreeMap<&PropertyName, Value> {
-    let parameters = snapshot.assembly.parameters.iter();
-    parameters.map(|(name, value)| (name, revealed(value, snapshot))).collect()
-}
-
-/// Returns the value of a parameter. A secret is wrapped, so that it equals only the same secret.
-fn revealed(value: &Value, snapshot: &Snapshot) -> Value {
-    let Some(secret) = SecretRef::from_value(value) else { return value.clone() };
-    match snapshot.secrets.get(&secret) {
-        Some(text) => json!({ "secret": text.expose() }),
-        None => Value::Null,
-    }
+/// Tells whether two factories have the same configuration values. Secrets are compared by their texts.
+fn have_same_configuration(one: &Snapshot, other: &Snapshot) -> bool {
+    let is_same = |(name, value): (&PropertyName, &Value)| {
+        let Some(there) = other.assembly.parameters.get(name) else { return false };
+        match (SecretRef::from_value(value), SecretRef::from_value(there)) {
+            (Some(here), Some(there)) => {
+                let (here, there) = (one.secrets.get(&here), other.secrets.get(&there));
+                here.map(Sensitive::expose) == there.map(Sensitive::expose)
+            }
+            _ => value == there,
+        }
+    };
+    let parameters = &one.assembly.parameters;
+    parameters.len() == other.assembly.parameters.len() && parameters.iter().all(is_same)
 }
