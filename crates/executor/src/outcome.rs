@@ -133,7 +133,7 @@ pub enum StartFailure {
     InterpreterNotFound {
         /// The program as the job names it.
         program: String,
-        /// The interpreter as the program names it.
+        /// The name of the interpreter, as the program's file states it.
         interpreter: String,
     },
     /// The program exists, but it can't be executed.

@@ -520,8 +520,8 @@ fn print_plan(started: &Started, plan: &PlanView) {
     }
     super::plan::print_first_changes(plan);
     let steps = plural(calling.len(), "step");
-    let continues = process.continues.map(|id| format!(", resumes {id}")).unwrap_or_default();
-    say!("{name}: {steps}, up to {} at once ({} {}{continues})", plan.widest, process.id, process.title());
+    let resumes = process.resumes().map(|id| format!(", resumes {id}")).unwrap_or_default();
+    say!("{name}: {steps}, up to {} at once ({} {}{resumes})", plan.widest, process.id, process.title());
     let mut listing = Listing::new(&calling, Waits::Hidden, false);
     let left_out = if listing.len() > MOST_LISTED { listing.cut(FEW_LISTED) } else { 0 };
     listing.print();

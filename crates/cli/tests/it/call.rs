@@ -12,7 +12,7 @@ fn small(driver: &str) -> TestEnv {
     let commands = [
         ("backup", "printf '%s\\n' \"$input\" >\"${trace%/*}/input\"; echo \"key: $input\" >&2"),
         ("broken", "echo 'no space' >&2; exit 3"),
-        ("slow", "exec sleep 600"),
+        ("slow", "[ -e \"${trace%/*}/quick\" ] || exec sleep 600"),
     ];
     for (name, body) in commands {
         env.script(&format!("{SCRIPTS}/{name}.sh"), format!("{HEAD}{body}\n"));
@@ -158,4 +158,18 @@ fn a_command_that_was_killed_is_not_repeated() {
     env.ok(&["retry", "small", "--assume", "not-done"]);
     assert_eq!(env.trace(), ["slow"]);
     assert!(env.ok(&["up", "small"]).stdout.contains("nothing to call"));
+}
+
+/// A second call is a call of its own: it does not resume the process of a killed call.
+#[test]
+fn a_call_after_a_killed_one_is_a_new_call() {
+    let env = small("effect: repeatable");
+    env.ok(&["up", "small"]);
+    env.clear_trace();
+    env.cut_when(&["call", "small", "box", "slow"], &["slow"]);
+    std::fs::write(env.trace_file().with_file_name("quick"), "").unwrap();
+    let run = env.ok(&["call", "small", "box", "slow"]);
+    assert!(run.out().contains("(p3 call box slow)"), "{run}");
+    let history = env.ok(&["history", "small"]);
+    assert!(!history.out().contains("resumes"), "{history}");
 }

@@ -228,7 +228,7 @@ pub struct ProcessRecord {
     pub status: ProcessStatus,
     /// The plan of the process, as JSON text.
     pub plan: PlanText,
-    /// The interrupted process that this process resumes.
+    /// The unfinished process before this process. The process takes over its open calls.
     pub continues: Option<ProcessId>,
     /// The host and the project folder of the windlass program that executes the process, as text. Another windlass
     /// program can find the jobs of the process only on the same host and in the same folder. None in records of an
@@ -271,6 +271,12 @@ impl ProcessRecord {
             Some(ApplicationIntent::Reconfigure) => "reconfigure".to_owned(),
             None => self.intent.to_string(),
         }
+    }
+
+    /// Returns the unfinished process that this process resumes. A process resumes nothing if its intent begins again
+    /// each time; see [`Intent::repeats`].
+    pub fn resumes(&self) -> Option<ProcessId> {
+        self.continues.filter(|_| !self.intent.repeats())
     }
 }
 

@@ -114,7 +114,7 @@ pub struct ProcessEndView {
     pub status: ProcessStatus,
     /// The reason for the status; `None` if the process has completed.
     pub reason: Option<String>,
-    /// The interrupted or failed process that this process resumes.
+    /// The earlier process that this process resumes.
     pub continues: Option<ProcessId>,
     /// The time at which the process started.
     #[serde(serialize_with = "super::time::one")]
@@ -330,11 +330,11 @@ impl ProcessSummary {
         Self {
             id: process.id,
             intent: process.title(),
+            continues: process.resumes(),
             assembly: process.assembly,
             status: process.status,
             runs,
             reason: process.reason,
-            continues: process.continues,
             started: process.created,
             ended: process.ended,
         }
@@ -359,9 +359,9 @@ impl ProcessEndView {
         Self {
             id: process.id,
             intent: process.title(),
+            continues: process.resumes(),
             status: process.status,
             reason: process.reason,
-            continues: process.continues,
             started: process.created,
             ended: process.ended,
             succeeded,
