@@ -230,6 +230,12 @@ windlass_source::codes! {
          `windlass app check NAME` runs the health check, and `windlass app command NAME COMMAND` calls a \
          command of the application, such as a restart. For a new instance, run `windlass app destroy NAME`, and \
          launch the application again.";
+    OPEN_COMMANDS = "WL0544", "open commands of an application to export",
+        "Commands of the application have not ended: their final results have not arrived yet. An export does not \
+         contain the commands, so the results would be lost. Nothing was changed.\n\n\
+         Run `windlass app check NAME` until each command has its final result, or until its time limit has \
+         passed; `windlass app result NAME COMMAND-ID` shows the results. To give up the results, repeat the export \
+         with `--force`.";
     NEEDS_EXCEPTED = "WL0546", "part that needs a part outside of the plan",
         "`--target` or `--except` limits the plan to some parts, but one part needs another. In the first case, \
          a part that stays depends on a part that would be removed (`depends-on`). In the second case, \

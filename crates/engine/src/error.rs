@@ -9,8 +9,8 @@ use windlass_model::assembly::Origin;
 use windlass_model::name::NameError;
 use windlass_model::record::{CallRecord, Intent};
 use windlass_model::{
-    AssemblyName, CallId, CommandName, DescriptorName, ElementName, InstanceId, ProcessId, RequestId,
-    Timestamp,
+    AssemblyName, CallId, CommandId, CommandName, DescriptorName, ElementName, InstanceId, ProcessId,
+    RequestId, Timestamp,
 };
 use windlass_source::Code;
 use windlass_store::{Holder, StoreError};
@@ -67,6 +67,18 @@ pub enum EngineError {
         name: AssemblyName,
         /// The refused intent.
         intent: Box<Intent>,
+    },
+    /// The assembly is to be exported, and commands of it wait for their final results.
+    #[error(
+        "`{name}` has open commands, whose results an export would lose: {}; wait until `windlass app check {name}` \
+         reports the results, or give them up with `--force`",
+        opened(.commands)
+    )]
+    OpenCommands {
+        /// The name of the assembly.
+        name: AssemblyName,
+        /// The ids and the names of the commands.
+        commands: Vec<(CommandId, CommandName)>,
     },
     /// Other assemblies reference the assembly, and the intent would remove something that they may use.
     #[error("{}", referenced(.name, .by, .loss))]
@@ -332,6 +344,7 @@ impl EngineError {
             Self::Nothing => codes::NOTHING,
             Self::GoingDown(_) => codes::GOING_DOWN,
             Self::ForDescriptors { .. } => codes::FOR_DESCRIPTORS,
+            Self::OpenCommands { .. } => codes::OPEN_COMMANDS,
             Self::Referenced { .. } => codes::REFERENCED,
             Self::Entangled { .. } => codes::ENTANGLED,
             Self::Interrupted(_) => codes::INTERRUPTED,
@@ -377,6 +390,7 @@ impl EngineError {
             Self::NameInUse { .. } | Self::Moved { .. } => true,
             Self::GoingDown(_)
             | Self::ForDescriptors { .. }
+            | Self::OpenCommands { .. }
             | Self::NoVersion { .. }
             | Self::OtherPlan(_)
             | Self::ImportedBefore { .. } => true,
@@ -555,6 +569,10 @@ fn unplaced(all: &[Unplaced]) -> String {
         format!("{origin}{} can't {what}: {}", names.join(", "), problem.why)
     };
     all.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn opened(commands: &[(CommandId, CommandName)]) -> String {
+    commands.iter().map(|(id, command)| format!("`{command}` ({id})")).collect::<Vec<_>>().join(", ")
 }
 
 fn referenced(name: &AssemblyName, by: &[AssemblyName], loss: &Loss) -> String {

@@ -458,6 +458,21 @@ fn end_backup(env: &TestEnv, (id, command): &(String, String), results: &str) {
     env.write("cloud/backup", format!(r#"{{"id": "{id}", "command": "{command}", "results": {results}}}"#));
 }
 
+/// An export does not contain open commands, and their results would be lost. So only `--force` exports the application.
+#[test]
+fn an_open_command_is_not_lost_by_an_export() {
+    let env = cloud();
+    let begun = backup(&env, "k");
+    let refused = env.refuses(&["export", "vm"]).replace(&begun.1, "COMMAND");
+    assert_snapshot!(refused, @"error[WL0544]: `vm` has open commands, whose results an export would lose: `control.backup` (COMMAND); wait until `windlass app check vm` reports the results, or give them up with `--force`");
+    assert!(env.refuses(&["export", "vm", "--dry-run"]).starts_with("error[WL0544]"));
+    end_backup(&env, &begun, r#"[{"file": "f"}]"#);
+    env.ok(&["app", "check"]);
+    env.ok(&["export", "vm", "--dry-run"]);
+    backup(&env, "k");
+    env.ok(&["export", "vm", "--force"]);
+}
+
 /// The final result of a command may come from a health check after the process of the command has ended. The
 /// result is recorded, and the arguments of the command stay sealed until then.
 #[test]

@@ -15,11 +15,12 @@ use windlass_model::record::{
 };
 use windlass_model::{AssemblyName, Clock, ProcessId, Seq, Timestamp, TransferId};
 use windlass_secret::{SecretRef, Sensitive};
-use windlass_store::{Batch, Holder, Lease, Store, StoreError};
+use windlass_store::{Batch, Holder, Lease, Snapshot, Store, StoreError};
 
 use super::moved::{self, moved};
 use super::references::{leave, refuse_if_entangled, refuse_loss, stays};
 use super::upkeep::{Upkeep, give_back, unknown};
+use crate::commands;
 use crate::error::{EngineError, Loss, MovedTo};
 use crate::stop::Stop;
 
@@ -101,6 +102,7 @@ impl Upkeep<'_> {
         if !self.force {
             refuse_if_entangled(&**self.store, name).await?;
             refuse_loss(&**self.store, name, Loss::Exported).await?;
+            self.refuse_open_commands(&snapshot).await?;
         }
         let mut packages = BTreeMap::new();
         let made = snapshot.elements.values().filter_map(|element| Some(&element.made.as_ref()?.package));
@@ -136,6 +138,21 @@ impl Upkeep<'_> {
             bundle.processes.extend(found.filter(|process| process.assembly == *name));
         }
         Ok(bundle)
+    }
+
+    /// Returns an error if health checks may still report results of commands. An export does not contain the commands,
+    /// so their results would be lost.
+    async fn refuse_open_commands(&self, snapshot: &Snapshot) -> Result<(), EngineError> {
+        let now = self.clock.now();
+        let commands = commands::open(&**self.store, snapshot).await?.into_values();
+        let commands: Vec<_> = commands
+            .filter(|record| !record.is_overdue(now))
+            .map(|record| (record.id, record.command))
+            .collect();
+        if commands.is_empty() {
+            return Ok(());
+        }
+        Err(EngineError::OpenCommands { name: snapshot.assembly.name.clone(), commands })
     }
 
     /// Reads a package from the store, and adds it to `packages`. If `packages` contains the package already, nothing
