@@ -50,8 +50,8 @@ const FEW_BYTES: usize = 64 * 1024;
 
 /// A runtime that runs jobs as processes of this host.
 ///
-/// Several processes may share one jobs folder. Each of them can find, wait for, cancel and remove the jobs
-/// of all these processes. The runtime is bound to the tokio runtime on which its first job is submitted.
+/// Several programs may share one jobs folder. Each program can find, wait for, cancel and remove the jobs
+/// of all these programs. The runtime is bound to the tokio runtime on which its first job is submitted.
 ///
 /// Dropping a `ProcessRuntime` ends those of its jobs whose setting is
 /// [`OnOwnerDeath::Kill`](crate::OnOwnerDeath::Kill), as if the submitting process died. [`close`](Self::close) ends
