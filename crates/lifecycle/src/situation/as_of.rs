@@ -6,9 +6,12 @@
 //! `${region}`, and `region` is a property of its assembly. In the older version, `region` is `eu`. In the newest
 //! version, `region` is `us`. The copy contains `eu` in place of `${region}`.
 //!
-//! A `${…}` that reads a property of another resource stays as it is.
+//! A `${…}` that reads a property of another resource stays as it is. In a longer text, a `${…}` also stays if it reads a
+//! list or a map that contains such a `${…}`.
 
+use serde_json::{Map, Value};
 use windlass_model::assembly::{ElementKind, Property};
+use windlass_model::resolve::text_of;
 use windlass_model::template::{InstanceField, Part};
 use windlass_model::{Element, Template, Topology};
 
@@ -86,8 +89,10 @@ impl<'a> Writer<'a> {
                     *sensitive |= tainted;
                     return whole;
                 }
-                // A list or map can't be a part of a text. The resolver reports the error.
-                _ => written.push(part.clone()),
+                whole => match literal(&whole) {
+                    Some(value) => written.push(Part::Literal(text_of(&value))),
+                    None => written.push(part.clone()),
+                },
             }
             *sensitive |= tainted;
         }
@@ -108,12 +113,12 @@ impl<'a> Writer<'a> {
         (name != *element).then(|| Part::Literal(name.to_string()))
     }
 
-    /// Returns the value of the property that `part` reads, and whether the property is sensitive.
+    /// Returns the value of the property that `part` reads, and whether the property is sensitive. A property without a
+    /// value has the value null, as in the [`Resolver`](windlass_model::resolve::Resolver).
     ///
     /// Returns `None` in these cases:
     ///
     /// - `part` does not read a property of an assembly, a group or a reference.
-    /// - The property does not exist, or has no value.
     /// - The limit [`MOST`] or [`DEEPEST`] is reached.
     fn read(&self, part: &Part) -> Option<(&'a Template, bool)> {
         let Part::Property { element, property } = part else { return None };
@@ -121,7 +126,27 @@ impl<'a> Writer<'a> {
             return None;
         }
         let element = self.version.get(element).filter(|element| element.kind != ElementKind::Resource)?;
-        let property = element.properties.get(property)?;
-        Some((property.value.as_ref()?, property.sensitive))
+        let property = element.properties.get(property);
+        let value = property.and_then(|property| property.value.as_ref()).unwrap_or(&Template::Null);
+        Some((value, property.is_some_and(|property| property.sensitive)))
+    }
+}
+
+/// Returns the value of a template that contains no `${…}`; `None` for other templates.
+fn literal(template: &Template) -> Option<Value> {
+    match template {
+        Template::Null => Some(Value::Null),
+        Template::Text(parts) => {
+            let texts = parts.iter().map(|part| match part {
+                Part::Literal(text) => Some(text.as_str()),
+                _ => None,
+            });
+            texts.collect::<Option<String>>().map(Value::String)
+        }
+        Template::List(items) => items.iter().map(literal).collect::<Option<Vec<_>>>().map(Value::Array),
+        Template::Map(entries) => {
+            let entries = entries.iter().map(|(key, entry)| Some((key.clone(), literal(entry)?)));
+            entries.collect::<Option<Map<_, _>>>().map(Value::Object)
+        }
     }
 }

@@ -22,7 +22,9 @@ pub struct Component {
     pub shape: u8,
     /// The number of nodes of a cluster (shapes 3 and 5), or of parts of an assembly (shape 4). Other shapes ignore it.
     pub nodes: u8,
-    /// The fixed value of the property named `in`, if `reads` selects no component.
+    /// The fixed value of the property named `in`, if `reads` selects no component. In an assembly below the root, the
+    /// property `in` of each resource is a text that contains the property `in` of the assembly. That property has no
+    /// value (2), is a list (3), or has the value as a number.
     pub value: u8,
     /// The optional transitions that the component's resources declare: Create and Delete (1), Reconfigure
     /// (2), or none (other numbers).
@@ -99,7 +101,7 @@ pub struct Spec {
 
 fn component() -> impl Strategy<Value = Component> {
     let reads = proptest::option::of(any::<u8>());
-    (0..7_u8, 1..=3_u8, 0..2_u8, 0..3_u8, any::<bool>(), reads, tie()).prop_map(
+    (0..7_u8, 1..=3_u8, 0..4_u8, 0..3_u8, any::<bool>(), reads, tie()).prop_map(
         |(shape, nodes, value, kind, volatile, reads, inner)| Component {
             shape,
             nodes,
@@ -305,7 +307,12 @@ impl Draft<'_> {
     fn assembly(&mut self, at: &str, parent: &str, leads_to: &str, component: &Component) {
         let mut assembly = element(at, ElementKind::Assembly, Some(parent));
         promote(&mut assembly, leads_to);
-        let value = Some(Template::literal(component.value.to_string()));
+        let literal = Template::literal(component.value.to_string());
+        let value = match component.value {
+            2 => None,
+            3 => Some(Template::List(vec![literal])),
+            _ => Some(literal),
+        };
         assembly.properties.insert(property("in"), Property { value, ..Property::default() });
         self.elements.push(assembly);
     }
@@ -323,12 +330,24 @@ impl Draft<'_> {
         }
         promote(&mut resource, at);
         let own: usize = at.split("__").nth(1).and_then(|c| c[1..].parse().ok()).expect("a component");
-        let value =
-            self.read(component, own).unwrap_or_else(|| Template::literal(component.value.to_string()));
+        let value = self.read(component, own).unwrap_or_else(|| self.fixed(parent, component));
         let given = |value| Property { value, volatile: component.volatile, ..Property::default() };
         resource.properties.insert(property("in"), given(Some(value)));
         resource.properties.insert(property("out"), Property { read_only: true, ..given(None) });
         self.elements.push(resource);
+    }
+
+    /// Returns the value of the property `in` of a resource that reads no output. In an assembly below the root, the
+    /// value reads the property `in` of the assembly.
+    fn fixed(&self, parent: &str, component: &Component) -> Template {
+        let number = component.value.to_string();
+        let parent = name(parent);
+        let assembly = self.elements.iter().find(|element| element.name == parent);
+        if assembly.is_none_or(|assembly| !assembly.properties.contains_key(&property("in"))) {
+            return Template::literal(number);
+        }
+        let read = Part::Property { element: parent, property: property("in") };
+        Template::Text(vec![Part::Literal(number), read])
     }
 
     /// Returns a value that reads the output `out` of an earlier component.

@@ -3,6 +3,7 @@
 mod each;
 mod golden;
 mod intents;
+mod merged;
 mod model;
 mod packages;
 mod rules;
