@@ -1186,6 +1186,22 @@ fn of_two_discoveries_at_once_one_adopts() {
     );
 }
 
+/// A changed secret stays changed: later reconfigurations keep its last value.
+#[test]
+fn a_changed_secret_stays_changed() {
+    let env = cloud();
+    for script in ["launch", "check"] {
+        env.edit(&format!("scripts/vm/{script}.py"), "== \"s3cr3t-token\"", "== \"third\"");
+    }
+    publish(&env);
+    for token in ["second", "third"] {
+        env.write("token", token);
+        env.ok(&["app", "reconfigure", "factory", "-p", "configuration.token=@token"]);
+        env.ok(&["app", "reconfigure", "factory", "--latest"]);
+    }
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+}
+
 /// A killed launch is resumed: its script runs to its end, and does not run a second time.
 #[test]
 fn a_killed_launch_is_resumed() {

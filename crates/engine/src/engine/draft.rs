@@ -374,7 +374,7 @@ fn up(
     old_secrets: &Secrets,
     now: Timestamp,
 ) -> Result<Target, EngineError> {
-    let Desired { mut topology, descriptor, owner, application, parameters, secrets, packages, options } =
+    let Desired { mut topology, descriptor, owner, application, mut parameters, secrets, packages, options } =
         desired;
     let pins: BTreeMap<_, _> =
         packages.iter().map(|package| (package.name().clone(), package.digest().clone())).collect();
@@ -385,6 +385,11 @@ fn up(
     }
     let (secrets, renamed) = name_apart(secrets, old_secrets);
     topology.rename_secrets(&renamed);
+    for value in parameters.values_mut() {
+        if let Some(name) = SecretRef::from_value(value).and_then(|secret| renamed.get(&secret)) {
+            *value = name.to_value();
+        }
+    }
     let mut sizes = BTreeMap::new();
     if let Some(before) = before {
         (topology, sizes) = keep_sizes(topology, &before.scaled);
