@@ -11,7 +11,7 @@ use crate::document::{Descriptor, ReferenceType};
 use crate::reader::Spanned;
 
 /// A collection of descriptors that can be looked up by name.
-pub trait Catalog {
+pub trait Catalog: Send + Sync {
     /// Returns the descriptor with this name.
     fn find(&self, name: &DescriptorName) -> Option<Descriptor>;
 

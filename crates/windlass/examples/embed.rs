@@ -7,6 +7,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use windlass::engine::Stop;
+use windlass::model::record::ProcessStatus;
 use windlass::{AssemblyInput, Settings, Windlass};
 
 fn main() -> ExitCode {
@@ -37,12 +38,16 @@ async fn up(folder: &str, asks: bool) -> Result<(), Box<dyn Error>> {
         // Because of this stop, the process is recorded as cancelled, and no step runs.
         stop.soon.cancel();
     }
-    let ended = started.run(&stop).await?;
+    let ended = windlass.complete(started, &stop).await?;
     println!("{}: {:?}", ended.process.status, ended.outputs);
 
     let status = windlass.views().status(None).await?;
     println!("{} is {}", status.assemblies[0].name, status.assemblies[0].state);
-    Ok(windlass.close().await?)
+    windlass.close().await?;
+    match ended.process.status {
+        ProcessStatus::Completed => Ok(()),
+        status => Err(format!("{} {status}", ended.process.id).into()),
+    }
 }
 
 /// Asks the user. The answer may take any time; meanwhile no other process can change the assembly.

@@ -22,7 +22,7 @@ use crate::transfer::TransferError;
 #[non_exhaustive]
 pub enum Error {
     /// The user's input is invalid. The diagnostics contain all problems.
-    #[error("{} problems", .0.len())]
+    #[error("{}", .0.to_string().trim_end())]
     Input(Diagnostics),
     /// A name in an argument is invalid.
     #[error("{0}")]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use windlass_driver::Package;
 use windlass_engine::{
-    Answer, Desired, EngineError, Loss, Preview, PublishedOutputs, Request, Stop, UpOptions,
+    Answer, Desired, Ended, EngineError, Loss, Preview, PublishedOutputs, Request, Stop, UpOptions,
 };
 use windlass_model::assembly::ElementKind;
 use windlass_model::instance::InstanceView;
@@ -87,6 +87,21 @@ impl Windlass {
         let request = request.into();
         let store = self.store_of(name).await?;
         self.start(store, name, request, Diagnostics::default(), stop).await
+    }
+
+    /// Runs a process to its end, and then the further processes that its intent needs. Returns the result of the last
+    /// process. [`Ended::continued`] lists the further processes. For example, `on-failure: rollback` in a descriptor
+    /// demands a rollback if a node fails.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Started::run`] and of [`change`](Self::change). A process that fails or is cancelled is no
+    /// error: its status is in [`Ended::process`].
+    pub async fn complete(&self, started: Started, stop: &Stop) -> Result<Ended, Error> {
+        let next = async |before: Ended, request: Request| {
+            self.change(&before.process.assembly, request, stop).await?.run(stop).await
+        };
+        started.run(stop).await?.continued(next).await
     }
 
     /// Reads the current packages of an existing assembly from disk, for [`Request::down_with`]. The search

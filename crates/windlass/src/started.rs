@@ -26,8 +26,8 @@ const LOOKS: u32 = 3;
 ///
 /// The lease of the assembly is renewed in the background. So the embedding program can ask its user for a decision,
 /// and wait for the answer without a time limit. If a `Started` is dropped, the lease is released in the background,
-/// and the process stays recorded as interrupted. To record the process as cancelled, run it with a [`Stop`]
-/// that is already triggered.
+/// and the process stays recorded as interrupted. If the tokio runtime ends at once, the lease is not released, and expires
+/// after 30 seconds. To record the process as cancelled, run it with a [`Stop`] that is already triggered.
 #[must_use = "nothing happens before it is run"]
 pub struct Started {
     work: Work,
@@ -121,13 +121,14 @@ impl Started {
     /// `stop` ends the process: no new job starts. Depending on the kind of stop, running jobs continue to their end or
     /// are cancelled.
     ///
-    /// Outputs of the assembly may change while the process runs. After the end of the process,
-    /// [`Ended::continued`] updates the elements that read these outputs.
+    /// The intent may need further processes, such as a rollback after the failure of a node.
+    /// [`Windlass::complete`](crate::Windlass::complete) also runs these processes.
     ///
     /// # Errors
     ///
     /// Fails if the store fails, or if the other program has exited. Recorded work stays. The same intent, started
-    /// again, resumes the process.
+    /// again, resumes the process. A process that fails or is cancelled is no error: its status is in
+    /// [`Ended::process`].
     pub async fn run(self, stop: &Stop) -> Result<Ended, Error> {
         match self.work {
             Work::Own(prepared) => Ok(prepared.run(stop).await?),

@@ -1,7 +1,7 @@
 //! Tests of an assembly's lifecycle in an embedding program. Results are typed, and nothing is printed.
 
 use windlass::Error;
-use windlass::engine::{Ended, EngineError, Request, Stop};
+use windlass::engine::{Ended, EngineError, Stop};
 use windlass::model::record::{Event, EventRecord, Intent, ProcessStatus};
 use windlass::model::retention::Retention;
 use windlass::model::{ProcessId, State};
@@ -59,13 +59,8 @@ async fn readers_of_a_changed_output_are_updated() {
     let stop = Stop::default();
     project.up().await.unwrap().run(&stop).await.unwrap();
     let started = project.windlass.up(project.input().parameter("size", "large"), &stop).await.unwrap();
-    let first = started.run(&stop).await.unwrap();
-    assert_eq!(first.outdated.parts.len(), 1, "`guest` reads the size of `web`");
-    let next = async |before: Ended, request: Request| {
-        let started = project.windlass.change(&before.process.assembly, request, &stop).await?;
-        started.run(&stop).await
-    };
-    let last = first.continued(next).await.unwrap();
+    // The first process leaves `guest`, which reads the size of `web`. A second process updates it.
+    let last = project.windlass.complete(started, &stop).await.unwrap();
     assert_eq!((last.process.id, last.outdated.parts.len()), (ProcessId(3), 0));
     let status = project.windlass.views().status(Some(&shop())).await.unwrap();
     let published: Vec<_> =
@@ -146,4 +141,14 @@ async fn wrong_uses_have_typed_errors() {
         assert!(error.is_input(), "{error}");
     }
     assert_eq!(windlass.views().processes(None).await.unwrap().processes.len(), 1);
+}
+
+/// The text of an error contains its diagnostics, so a program can print the error as it is.
+#[tokio::test]
+async fn an_error_of_the_input_says_what_is_wrong() {
+    let project = Shop::new();
+    let unknown = project.input().parameter("colour", "red");
+    let error = project.windlass.up(unknown, &Stop::default()).await.err().unwrap();
+    let text = error.to_string();
+    assert!(matches!(error, Error::Input(_)) && text.contains("colour") && text.contains("WL"), "{text}");
 }

@@ -7,6 +7,7 @@ mod daemon;
 mod dropping;
 mod echo;
 mod embedding;
+mod futures;
 mod lifecycle;
 #[cfg(feature = "docker")]
 mod locations;
