@@ -21,7 +21,7 @@ use crate::binding::{KIND, binding};
 use crate::failure::Reporter;
 use crate::job::{self, JobRefusal};
 use crate::output::Output;
-use crate::plain::exit::{self, Exit};
+use crate::plain::exit::Exit;
 use crate::plain::health;
 use crate::plain::status::Status;
 use crate::role::Role;
@@ -340,10 +340,10 @@ impl<'a> Run<'a> {
     ) -> Result<Observed, Failure> {
         let (exit, outcome) = self.exit(context, at, call).await?;
         let asked = Role::of(&call.package, &call.action);
-        let message = exit::message(&outcome);
+        let message = self.reporter.message(&outcome.stderr);
         let (observation, status) = health::observation(asked.as_ref(), call, exit, message.as_deref());
         let report = self.read_plain(call, &outcome, Some(status))?.report;
-        Ok(Observed { observation: masked(observation, &self.reporter), report })
+        Ok(Observed { observation, report })
     }
 
     /// Runs the script for a call, and reads the answer from the exit code and the files of the script. The script must
@@ -355,7 +355,7 @@ impl<'a> Run<'a> {
         call: &Call,
     ) -> Result<Answer, Failure> {
         let (exit, outcome) = self.exit(context, at, call).await?;
-        let message = exit::message(&outcome);
+        let message = self.reporter.message(&outcome.stderr);
         let status = match exit {
             _ if self.role == Role::HealthCheck => {
                 Some(health::observation(Some(&self.role), call, exit, message.as_deref()).1)
@@ -443,14 +443,6 @@ impl<'a> Run<'a> {
             0 => self.role.job_name().to_owned(),
             at => format!("{}-{}", self.role.job_name(), at + 1),
         }
-    }
-}
-
-/// Masks the message of an observation.
-fn masked(observation: Observation, reporter: &Reporter) -> Observation {
-    match observation {
-        Observation::Differs(how) => Observation::Differs(reporter.mask(&how)),
-        other => other,
     }
 }
 

@@ -9,6 +9,9 @@ use windlass_source::{Diagnostic, Place};
 /// Maximum number of bytes of a stream that a failure contains.
 const TAIL_BYTES: usize = 4 << 10;
 
+/// Maximum number of characters of a plain script's message about the status.
+const MESSAGE_CHARS: usize = 400;
+
 /// Maximum number of characters shown of a line of output.
 const LINE_CHARS: usize = 120;
 
@@ -119,6 +122,16 @@ impl Reporter {
         (!shown.trim().is_empty()).then(|| if shown.len() < text.len() { format!("{shown}…") } else { shown })
     }
 
+    /// Returns the last line that a plain script wrote on stderr, shortened to [`MESSAGE_CHARS`] characters. This line
+    /// is the script's message about the status. Returns `None` if the stream has only blank lines.
+    ///
+    /// Secrets are masked before the line is shortened, for the reason that [`line_of`](Self::line_of) gives.
+    pub(crate) fn message(&self, stderr: &Captured) -> Option<String> {
+        let text = stderr.masked(&self.redactor);
+        let last = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+        Some(last.chars().take(MESSAGE_CHARS).collect())
+    }
+
     /// Returns the last [`TAIL_BYTES`] bytes of a stream, from the beginning of a line if possible. If the stream
     /// is longer, the returned text begins with the line `[…]`.
     ///
@@ -170,6 +183,10 @@ mod tests {
             let source = windlass_source::Source::new("stdout", line);
             let shown = reporter.line_of(&source.place(windlass_source::Span::empty(0))).unwrap();
             assert!(!shown.contains(|c: char| !"…*x".contains(c)), "{left}: {shown}");
+
+            let stderr = Captured::whole(format!("{}{secret}\n", "x".repeat(MESSAGE_CHARS - left)));
+            let message = reporter.message(&stderr).unwrap();
+            assert!(!message.contains(|c: char| !"*x".contains(c)), "{left}: {message}");
         }
     }
 }

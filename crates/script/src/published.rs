@@ -75,36 +75,43 @@ fn is_or_ends_with(key: &str, name: &str) -> bool {
 }
 
 /// Returns the values that follow a name and a colon in a text that is not valid YAML. A quoted value ends at
-/// its closing quote. A block scalar ends before the next line that is not indented. A plain scalar ends at the
-/// end of its line, at a comma, or at `}`. Quoted values are returned in raw and in decoded form.
+/// its closing quote. A plain scalar ends at the end of its line, at a comma, or at `}`. Quoted values are returned
+/// in raw and in decoded form. The following lines also belong to the value if their indentation is deeper than the
+/// indentation of the name.
 fn after(text: &str, name: &str) -> Vec<String> {
     let values = |(at, _): (usize, &str)| {
         let rest = text[at + name.len()..].trim_start_matches(['"', '\'']).trim_start_matches(' ');
         let rest = rest.strip_prefix(':')?.trim_start_matches(' ');
-        let indent = |line: &str| line.len() - line.trim_start().len();
-        let key = text[..at].lines().last().filter(|_| !text[..at].ends_with('\n')).map_or(0, indent);
-        Some(match rest.chars().next()? {
+        let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
+        let first = match rest.chars().next()? {
             '"' => double_quoted(&rest[1..]),
             '\'' => single_quoted(&rest[1..]),
-            '|' | '>' => {
-                let below = rest.lines().skip(1);
-                let block: Vec<&str> = below
-                    .take_while(|line| line.trim().is_empty() || indent(line) > key)
-                    .map(str::trim)
-                    .collect();
-                std::iter::once(block.join("\n")).chain(block.iter().map(|line| (*line).to_owned())).collect()
+            '|' | '>' => Vec::new(),
+            _ => {
+                let line = rest.lines().next().unwrap_or_default();
+                line.split([',', '}']).next().map(|value| value.trim().to_owned()).into_iter().collect()
             }
-            _ => rest
-                .lines()
-                .next()?
-                .split([',', '}'])
-                .next()
-                .map(|value| value.trim().to_owned())
-                .into_iter()
-                .collect(),
-        })
+        };
+        Some(first.into_iter().chain(deeper(rest, indentation(&text[line..]))))
     };
     text.match_indices(name).filter_map(values).flatten().collect()
+}
+
+/// Returns the lines after the first line of `text`, as long as their indentation is deeper than `indent`: each line alone,
+/// and all lines joined by line breaks and by spaces. The dashes of lists, and quotes around a line, are left out.
+fn deeper(text: &str, indent: usize) -> Vec<String> {
+    let below = text.lines().skip(1);
+    let lines: Vec<&str> = below
+        .take_while(|line| line.trim().is_empty() || indentation(line) > indent)
+        .map(|line| line.trim().trim_start_matches("- ").trim_matches(['"', '\'']))
+        .collect();
+    let joined = [lines.join("\n"), lines.join(" ")];
+    joined.into_iter().chain(lines.iter().map(|line| (*line).to_owned())).collect()
+}
+
+/// Returns the number of spaces at the beginning of a text.
+fn indentation(text: &str) -> usize {
+    text.len() - text.trim_start_matches(' ').len()
 }
 
 /// Returns the content of a string in double quotes, in decoded and in raw form. `text` begins after the opening
@@ -185,6 +192,10 @@ mod tests {
             ("} token: 'it''s', x", "it's"),
             ("}\n  token: |\n    two\n    lines\n  url: x\n", "two\nlines"),
             ("} token: \"never closed\nurl: x", "never closed"),
+            ("}\ntoken:\n  hunter2\nurl: x", "hunter2"),
+            ("}\ntoken:\n  - one\n  - 'hunter2'\nurl: x", "hunter2"),
+            ("}\ntoken: two\n  words\nurl: x", "words"),
+            ("}\n  token: '-----BEGIN\n\n    hunter2'\n  url: x", "hunter2"),
         ] {
             assert!(found(stdout).iter().any(|found| found == expected), "{stdout}: {:?}", found(stdout));
             assert!(!found(stdout).iter().any(|found| found.contains("url")), "{stdout}");

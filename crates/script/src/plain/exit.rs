@@ -41,12 +41,3 @@ impl Exit {
         }
     }
 }
-
-/// Returns the last line that the script wrote on stderr, which is its message about the status.
-pub(crate) fn message(outcome: &Outcome) -> Option<String> {
-    /// Maximum number of characters of a message.
-    const CHARS: usize = 400;
-    let text = outcome.stderr.text();
-    let last = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
-    Some(last.chars().take(CHARS).collect())
-}
