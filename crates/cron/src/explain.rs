@@ -7,6 +7,9 @@ use crate::part::{Days, Extent, Part};
 impl CronExpression {
     /// Explains the expression in English: `every 5 minutes, from 14:00 to 14:59, Monday to Friday`.
     pub fn explain(&self) -> String {
+        if self.never_fires() {
+            return "never, because no date from 1970 to 2199 matches".to_owned();
+        }
         let mut phrases = self.time_of_day();
         let is_clock = phrases.first().is_some_and(|phrase| phrase.starts_with("at") && phrase.contains(':'));
         let days = days(&self.days);

@@ -301,16 +301,16 @@ impl Checker<'_, '_> {
 
     fn schedule(&mut self, schedule: &Spanned<String>) {
         match CronExpression::parse(&schedule.value) {
-            Ok(expression) if expression.is_under_a_minute() => {
-                let message = "discovery runs more than once a minute";
-                self.report.say(Severity::Warning, codes::SHORT_SCHEDULE, schedule.span, message, |said| {
-                    said.help("each run starts a script; `0 0/5 * * * ? *` is every five minutes")
-                });
-            }
             Ok(expression) if expression.never_fires() => {
                 let message = "the schedule never fires, because the calendar has no such date";
                 self.report.say(Severity::Error, codes::NEVER_FIRES, schedule.span, message, |said| {
                     said.help("name a date that occurs, such as `0 0 4 L * ?`: the last day of each month, at 04:00")
+                });
+            }
+            Ok(expression) if expression.is_under_a_minute() => {
+                let message = "discovery runs more than once a minute";
+                self.report.say(Severity::Warning, codes::SHORT_SCHEDULE, schedule.span, message, |said| {
+                    said.help("each run starts a script; `0 0/5 * * * ? *` is every five minutes")
                 });
             }
             Ok(_) => {}

@@ -152,7 +152,28 @@ impl Compiler<'_> {
                 }
             }
         }
+        self.refuse_contradictions(&found, report);
         found
+    }
+
+    /// Reports parameters that give one pin of a component different values. The application exposes such a pin under
+    /// several ids.
+    fn refuse_contradictions(&self, parameters: &BTreeMap<PinId, Value>, report: &mut Report<'_>) {
+        let mut given: BTreeMap<(&ComponentPath, &PinId), PinId> = BTreeMap::new();
+        let visible = &self.checked.visible;
+        for (id, pin) in visible.pins().filter(|(id, _)| parameters.contains_key(id)) {
+            for target in &pin.targets {
+                let other = given.insert((&target.component, &target.pin), id.clone());
+                if let Some(other) = other.filter(|other| parameters[other] != parameters[&id]) {
+                    let message = format!(
+                        "the parameters `{other}` and `{id}` set the same value of `{}`, but they differ; \
+                         give both the same value",
+                        target.component
+                    );
+                    report.diagnostics.push(Diagnostic::error(codes::MISFIT, message));
+                }
+            }
+        }
     }
 
     /// Returns the properties of the root element. Each of them is a pin of the scripted component that the
@@ -161,7 +182,8 @@ impl Compiler<'_> {
     ///
     /// Also returns a map from the configuration pins of the scripted component to the properties of the root
     /// element. For example, if the application exposes the pin `disk.size` as `vm.size`, the map contains
-    /// `disk.size` with the value `vm.size`.
+    /// `disk.size` with the value `vm.size`. If the application exposes a pin several times, the map contains an exposed
+    /// pin with a parameter. Parameters of two such exposed pins must be equal.
     fn outer(
         &mut self,
         component: &ComponentPath,
@@ -177,8 +199,12 @@ impl Compiler<'_> {
             let name = property_name(&id);
             let property = match kind {
                 PinType::Configuration(kind) => {
-                    let of_parameter = targets.iter().map(|target| (target.pin.clone(), name.clone()));
-                    exposed.extend(of_parameter);
+                    for target in &targets {
+                        let of_pin = exposed.entry(target.pin.clone()).or_insert_with(|| name.clone());
+                        if parameters.contains_key(&id) {
+                            of_pin.clone_from(&name);
+                        }
+                    }
                     let value = parameters.get(&id).cloned().or_else(|| self.setting(kind, first));
                     self.configuration(pin, value)
                 }

@@ -37,6 +37,8 @@ use windlass_cron::CronExpression;
     "0 0 0 * NOV-FEB ? 2026/12",
     "at 00:00, each day, in November to February, in every 12th year from 2026"
 )]
+#[case("0 0 0 * * ? 1960", "never, because no date from 1970 to 2199 matches")]
+#[case("0 0 0 30 2 ?", "never, because no date from 1970 to 2199 matches")]
 fn explains(#[case] expression: &str, #[case] explanation: &str) {
     assert_eq!(CronExpression::parse(expression).unwrap().explain(), explanation);
 }

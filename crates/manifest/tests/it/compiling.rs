@@ -7,6 +7,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use windlass_manifest::{Compiled, Launch, check, compile, pins};
 use windlass_model::Topology;
+use windlass_model::resolve::{Answer, NothingYet, Resolver};
 use windlass_model::template::Template;
 
 use crate::support::{fixture, manifest, show};
@@ -243,4 +244,29 @@ fn a_command_pin_has_the_defaults_of_its_arguments() {
                     arguments: {force: {default: yes}, why: {default: 1.10}, after: {default: later}}
     ";
     assert_snapshot!(pins_of(text), @r#"control.reboot: receive-command(bool force, string why, int after) force=true why="1.10" as admin.again"#);
+}
+
+/// An application may expose a pin under two ids. A parameter of each id reaches the component.
+#[test]
+fn a_pin_that_is_exposed_twice() {
+    let text = "application:
+  interfaces:
+    a: {size: bind(vm#compute.size)}
+    b: {size: bind(vm#compute.size)}
+  components:
+    vm:
+      type: scripted.Component
+      configuration: {factory.name: F, factory.launchScript: /l, factory.destroyScript: /d, compute.size: small}
+      interfaces: {compute: {size: configuration(string)}}
+";
+    for id in ["a.size", "b.size"] {
+        let compiled = compiled(text, &[(id, json!("large"))]);
+        let topology = compiled.topology.unwrap();
+        let mut resolver = Resolver::new(&topology, &NothingYet);
+        let value = resolver.property(&"m__vm".parse().unwrap(), &"compute.size".parse().unwrap());
+        assert!(matches!(&value, Ok(Answer::Known(known)) if known.value == "large"), "{id}: {value:?}");
+    }
+    let both = |b| shown(&compiled(text, &[("a.size", json!("large")), ("b.size", json!(b))]));
+    assert_snapshot!(both("huge"), @"error[WL0615]: the parameters `a.size` and `b.size` set the same value of `vm`, but they differ; give both the same value");
+    assert!(!both("large").contains("error"));
 }

@@ -178,6 +178,7 @@ fn factories() {
     m.yaml:16:38: error[WL0636]: the schedule never fires, because the calendar has no such date
         help: name a date that occurs, such as `0 0 4 L * ?`: the last day of each month, at 04:00
     ");
+    assert!(factory("0 0/5 * * * ? *", "0/10 0 0 30 2 ?").contains("WL0636"));
     assert_snapshot!(factory("0 0/5 * * * ? *", "*/5 * * * *"), @"
     m.yaml:16:38: error[WL0631]: the schedule is no Quartz expression: expected 6 or 7 fields, found 5
         help: other crons begin with the minute: write `0 */5 * * * ?`
