@@ -1,6 +1,7 @@
 //! Launched applications. Python scripts manage virtual machines of a simulated cloud, which is a folder.
 
 use insta::assert_snapshot;
+use rustix::process::Signal;
 
 use crate::env::{TestEnv, until};
 use crate::proc::Process;
@@ -952,6 +953,12 @@ fn a_lost_destroy_is_repeated() {
     env.is_quiet();
     std::fs::remove_file(env.path("cloud/hold")).unwrap();
     assert_snapshot!(env.refuses(&["app", "command", "vm", "control.resize", "-a", "size=large"]), @"error[WL0762]: `vm` is being destroyed; finish that with `windlass app destroy vm`");
+    for args in [&["-p", "configuration.size=large"][..], &["--latest"]] {
+        // The command also removes files of the killed supervisor.
+        let run = env.run(&[&["app", "reconfigure", "vm"][..], args].concat());
+        assert!(run.stderr.starts_with("error[WL0762]: `vm` is being destroyed"), "{run}");
+    }
+    assert_eq!((destroyed(), machines(&env)), (1, 1), "nothing has run again");
     env.ok(&["app", "destroy", "vm"]);
     assert_eq!((destroyed(), machines(&env)), (2, 0));
 }
@@ -1184,6 +1191,47 @@ fn of_two_discoveries_at_once_one_adopts() {
         3,
         "two factories and the machine: {status:#}"
     );
+}
+
+/// Lets instances converge as long as the cloud has the file `booting`.
+fn booting(env: &TestEnv) {
+    for script in ["launch", "check"] {
+        let flags = "\"converging\": os.path.exists(path(\"booting\")), ";
+        env.edit(
+            &format!("scripts/vm/{script}.py"),
+            "\"active\": True, ",
+            &format!("\"active\": True, {flags}"),
+        );
+    }
+    env.write("cloud/booting", "");
+}
+
+/// A launch is stopped, or reaches its time limit, while the instance is still booting. The next process waits for this
+/// instance, and launches no other one.
+#[test]
+fn an_instance_that_boots_is_not_launched_again() {
+    let env = cloud();
+    booting(&env);
+    env.edit("windlass.yaml", "version: 1\n", "version: 1\ndrivers:\n  script: {timeout: 1s}\n");
+    publish(&env);
+    assert_eq!(env.run(&["app", "launch", "VM", "--name", "late"]).code(), Some(1));
+    env.edit("windlass.yaml", "version: 1\ndrivers:\n  script: {timeout: 1s}\n", "version: 1\n");
+    let launch = env.spawn(&["app", "launch", "VM", "--name", "stopped"]);
+    until("the launch waits", || {
+        machines(&env) == 2 && trace(&env).iter().any(|line| line.starts_with("check"))
+    });
+    launch.signal(Signal::INT);
+    launch.end();
+    let launched = || trace(&env).iter().filter(|line| line.starts_with("launch")).count();
+    let is_destroyed = || trace(&env).iter().any(|line| line.starts_with("destroy"));
+    assert_eq!((launched(), is_destroyed()), (2, false));
+    std::fs::remove_file(env.path("cloud/booting")).unwrap();
+    for name in ["late", "stopped"] {
+        env.ok(&["retry", name]);
+    }
+    assert_eq!((launched(), is_destroyed(), machines(&env)), (2, false, 2));
+    env.ok(&["app", "destroy", "late"]);
+    assert_eq!(machines(&env), 1);
 }
 
 /// A changed secret stays changed: later reconfigurations keep its last value.

@@ -182,7 +182,11 @@ impl ProcessMachine {
 
     pub(super) fn due(&mut self, id: &CallId) {
         let Some(run) = self.calls.get_mut(id) else { return };
+        let is_settling = run.is_settling_launch();
         if self.cancelling {
+            if is_settling {
+                return self.launched(id, StepEnd::Cancelled);
+            }
             return match (run.taken_up, run.repeats) {
                 (true, _) => self.leave_open(id),
                 (false, true) => self.not_begun(id),
@@ -199,7 +203,11 @@ impl ProcessMachine {
             let status = instance.map(|instance| InstanceView::new(&instance.document).status());
             let message = status.and_then(|status| status.message);
             let failure = still_converging(run.nature.timeout, message.as_deref());
-            return self.failed(id, failure);
+            return if is_settling {
+                self.launched(id, StepEnd::Failed(failure))
+            } else {
+                self.failed(id, failure)
+            };
         }
         if !run.nature.observable {
             // Without observations, the call can only wait for its deadline.
@@ -437,6 +445,9 @@ impl ProcessMachine {
 
     /// Ends a call that a stop has cancelled. The next plan may repeat its action.
     pub(super) fn stopped(&mut self, id: &CallId) {
+        if self.calls.get(id).is_some_and(CallRun::is_settling_launch) {
+            return self.launched(id, StepEnd::Cancelled);
+        }
         let failure = Failure::new(FailureKind::Lost, "it was stopped on request");
         let Some(run) = self.finish_call(id, CallState::Failed(failure.clone())) else { return };
         self.cut_short(&run.record, &failure);
@@ -490,14 +501,31 @@ impl ProcessMachine {
 
     pub(super) fn succeeded(&mut self, id: &CallId) {
         let Some(run) = self.finish_call(id, CallState::Succeeded) else { return };
-        let CallRecord { element, action, pair, then, process, step, side, .. } = &run.record;
+        self.attain_by(&run);
+        self.proceed((run.record.process, run.record.step));
+    }
+
+    /// Records the change that a call was planned to make, and the input values of the call.
+    fn attain_by(&mut self, run: &CallRun) {
+        let CallRecord { element, action, pair, then, process, side, .. } = &run.record;
         // If an earlier process began the call, no record tells which input values the job of the call got. The
         // inputs of the element then stay recorded as outdated.
         if !run.taken_up {
             self.record_inputs(element, action, *side, Some(&run.call));
         }
         self.attain(element, action, pair.as_ref(), *then, *process);
-        self.proceed((*process, *step));
+    }
+
+    /// Ends the launch of an application whose instance is [still converging](CallRun::is_settling_launch). `end` is
+    /// the end of the step: the launch was stopped, or its time limit has expired. The instance exists, so it is
+    /// recorded as launched, and the next process runs only its health check.
+    fn launched(&mut self, id: &CallId, end: StepEnd) {
+        let Some(run) = self.finish_call(id, CallState::Succeeded) else { return };
+        self.attain_by(&run);
+        if let StepEnd::Failed(failure) = &end {
+            self.note_failure(&run.record.element, Some(failure.clone()));
+        }
+        self.end_step((run.record.process, run.record.step), end);
     }
 
     pub(super) fn finish_call(&mut self, id: &CallId, state: CallState) -> Option<CallRun> {

@@ -12,8 +12,8 @@ use windlass_manifest::environment::Environment;
 use windlass_manifest::resolution::Offers;
 use windlass_model::assembly::ElementKind;
 use windlass_model::document::DocumentName;
-use windlass_model::record::{Intent, LaunchedFrom};
-use windlass_model::{AssemblyName, Element, PropertyName, State, Transition};
+use windlass_model::record::{CallRecord, Intent, LaunchedFrom};
+use windlass_model::{Action, AssemblyName, Element, PropertyName, State, Transition};
 use windlass_secret::SecretRef;
 use windlass_source::{Diagnostic, Diagnostics};
 use windlass_store::{Snapshot, StoreError};
@@ -380,9 +380,16 @@ pub(super) fn is_kept(snapshot: &Snapshot) -> Result<(), LaunchError> {
     }
 }
 
-/// Refuses an application without an instance: its launch has not succeeded, or its destruction has begun.
+/// Refuses an application without an instance: its launch has not succeeded, or its destruction has begun. If windlass
+/// was killed during the destruction, the call of the destroy script is still open.
 fn is_launched(snapshot: &Snapshot) -> Result<(), LaunchError> {
     let name = || snapshot.assembly.name.clone();
+    let removes = |call: &CallRecord| {
+        matches!(call.action, Action::Transition(Transition::Uninstall | Transition::Delete))
+    };
+    if snapshot.calls.iter().any(removes) {
+        return Err(LaunchError::BeingDestroyed(name()));
+    }
     match component(snapshot).and_then(|found| snapshot.elements.get(&found.name)) {
         Some(record) if matches!(record.attempted, Some(Transition::Uninstall | Transition::Delete)) => {
             Err(LaunchError::BeingDestroyed(name()))
