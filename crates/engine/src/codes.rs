@@ -236,6 +236,13 @@ windlass_source::codes! {
          Run `windlass app check NAME` until each command has its final result, or until its time limit has \
          passed; `windlass app result NAME COMMAND-ID` shows the results. To give up the results, repeat the export \
          with `--force`.";
+    UNPREPARED = "WL0545", "interrupted calls that can't be continued",
+        "windlass was interrupted while scripts of the assembly ran. To find out their outcome, windlass needs the \
+         location, the driver and the settings of each script, and one of them is missing. For example, a variable \
+         with a password is not set, or the location was removed from `windlass.yaml`. The scripts may have done their \
+         work, so windlass starts nothing, and forgets nothing.\n\n\
+         Correct the cause, and repeat the command. If that is impossible, check the parts, then run `windlass retry \
+         NAME --assume done`, `not-done` or `failed`, as for WL0514.";
     NEEDS_EXCEPTED = "WL0546", "part that needs a part outside of the plan",
         "`--target` or `--except` limits the plan to some parts, but one part needs another. In the first case, \
          a part that stays depends on a part that would be removed (`depends-on`). In the second case, \

@@ -7,7 +7,7 @@ use thiserror::Error;
 use windlass_lifecycle::{Counts, Effect, HealError, LifecycleError, ScaleError};
 use windlass_model::assembly::Origin;
 use windlass_model::name::NameError;
-use windlass_model::record::{CallRecord, Intent};
+use windlass_model::record::{CallRecord, Failure, Intent};
 use windlass_model::{
     AssemblyName, CallId, CommandId, CommandName, DescriptorName, ElementName, InstanceId, ProcessId,
     RequestId, Timestamp,
@@ -215,6 +215,15 @@ pub enum EngineError {
         /// The records of the calls whose outcome the operator must state.
         calls: Vec<CallRecord>,
     },
+    /// The outcome of open calls can't be determined at present, because the calls can't be prepared again. For example,
+    /// their location is no longer in `windlass.yaml`.
+    #[error("{}", unprepared(.name, .calls))]
+    Unprepared {
+        /// The name of the assembly.
+        name: AssemblyName,
+        /// The records of the calls, each with the reason.
+        calls: Vec<(CallRecord, Failure)>,
+    },
     /// The operator has given an answer about undecided calls, but the assembly has no undecided call. A call is
     /// undecided if windlass can't determine its outcome.
     #[error("`{0}` has no undecided call; run `windlass retry {0}` without `--assume`")]
@@ -365,6 +374,7 @@ impl EngineError {
             Self::Heal(error) => code_of_heal(error),
             Self::Unplaceable(_) => codes::UNPLACEABLE,
             Self::NeedsDecision { .. } => codes::NEEDS_DECISION,
+            Self::Unprepared { .. } => codes::UNPREPARED,
             Self::NothingToDecide(_) => codes::NOTHING_TO_DECIDE,
             Self::NotObserved(_) => codes::NOT_OBSERVED,
             Self::NotUndecided { .. } => codes::NOT_UNDECIDED,
@@ -397,7 +407,7 @@ impl EngineError {
             Self::NeedsConsent(_) | Self::Protected(_) | Self::OtherConditions(..) => true,
             Self::Referenced { .. } | Self::ReferenceGone { .. } => true,
             Self::Scale(_) | Self::Heal(_) | Self::Unplaceable(_) | Self::Lifecycle(_) => true,
-            Self::NothingToDecide(_) | Self::NotObserved(_) => true,
+            Self::NothingToDecide(_) | Self::NotObserved(_) | Self::Unprepared { .. } => true,
             Self::NotUndecided { .. } | Self::NoUndecidedCall { .. } => true,
             Self::NotPublished(_) | Self::Unnamed { .. } => true,
             Self::NotCallable { .. } | Self::NotAnArgument { .. } => true,
@@ -667,6 +677,17 @@ fn unnamed(name: &AssemblyName, parts: &[(ElementName, InstanceId)]) -> String {
 /// Tells whether the undecided `calls` contain another call that belongs to the same element as `call`.
 fn shares_element(call: &CallRecord, calls: &[CallRecord]) -> bool {
     calls.iter().filter(|other| other.element == call.element).nth(1).is_some()
+}
+
+fn unprepared(name: &AssemblyName, calls: &[(CallRecord, Failure)]) -> String {
+    let line = |(call, failure): &(CallRecord, Failure)| {
+        format!("  {} {} (started {}): {}", call.element.local(), call.action, call.started, failure.message)
+    };
+    let lines: Vec<String> = calls.iter().map(line).collect();
+    format!(
+        "these calls were interrupted, and windlass can't determine their outcome at present:\n{}\ncorrect the cause, and repeat the command; if that is impossible, check them, then run `windlass retry {name} --assume done`, `not-done` or `failed`",
+        lines.join("\n")
+    )
 }
 
 fn undecided(name: &AssemblyName, calls: &[CallRecord]) -> String {

@@ -615,3 +615,27 @@ fn a_script_that_outlives_the_command_counts() {
     env.ok(&["up", "small"]);
     assert_eq!(env.trace(), ["Install", "Start"]);
 }
+
+/// After an interruption, the location lacks a secret. The call stays open, and its result is found as soon as the secret
+/// is there again. The script does not run a second time.
+#[test]
+fn a_call_without_its_location_stays_open() {
+    let env = TestEnv::small("effect: once", &[("Install", GATE), ("Start", "")]);
+    env.edit("windlass.yaml", "    properties:\n", "    properties:\n      token: {file: token}\n");
+    env.write("token", "hunter22");
+    let up = env.spawn(&["up", "small"]);
+    until("the script has begun", || env.trace() == ["Install"]);
+    up.kill();
+    env.write(".windlass/volumes/state/go", "");
+    std::fs::remove_file(env.path("token")).unwrap();
+    assert_snapshot!(env.run(&["up", "small"]), @"
+    exit 2
+    ----- stderr -----
+    error[WL0545]: these calls were interrupted, and windlass can't determine their outcome at present:
+      box Install (started WHEN): the property `token` of the location `admin@local` is to be read from `PROJECT/token`: no such file or directory
+    correct the cause, and repeat the command; if that is impossible, check them, then run `windlass retry small --assume done`, `not-done` or `failed`
+    ");
+    env.write("token", "hunter22");
+    env.ok(&["up", "small"]);
+    assert_eq!(env.trace(), ["Install", "Start"]);
+}

@@ -47,7 +47,7 @@ impl Engine {
         self.refuse_damaged(&snapshot)?;
         self.reopen(&mut snapshot).await?;
         if snapshot.calls.iter().any(|call| call.state != CallState::Undecided) {
-            self.settle(lease, snapshot, stop).await?;
+            self.settle(lease, snapshot, assume.is_some(), stop).await?;
             snapshot = self.reload(name).await?;
         }
         self.close(lease, &snapshot, stop).await?;
@@ -145,8 +145,18 @@ impl Engine {
 
     /// Repeats the open calls. A job that has already run does not run again: the driver gets its recorded
     /// outcome.
-    async fn settle(&self, lease: &Lease, snapshot: Snapshot, stop: &Stop) -> Result<(), EngineError> {
-        let calls = snapshot.calls.clone();
+    ///
+    /// # Errors
+    /// An error if a call can't be prepared again, for example because its location is no longer in `windlass.yaml`. The
+    /// call stays open. If `has_answer` is true, such a call becomes undecided, and there is no error.
+    async fn settle(
+        &self,
+        lease: &Lease,
+        snapshot: Snapshot,
+        has_answer: bool,
+        stop: &Stop,
+    ) -> Result<(), EngineError> {
+        let (name, calls) = (snapshot.assembly.name.clone(), snapshot.calls.clone());
         let jobs = snapshot.jobs.iter().map(|job| (job.id.clone(), job.clone())).collect();
         let elsewhere = self.elsewhere(&snapshot);
         let called = self.visitor().of_open_calls(lease, &snapshot, stop).await?;
@@ -160,14 +170,22 @@ impl Engine {
         world.foreign_assemblies = foreign_assemblies(&self.records(), called).await?;
         let env = self.process_env(lease, &world, stop);
         let remote = elsewhere.keys().cloned().collect();
-        let mut machine = ProcessMachine::settle(self.tools(), world, calls, remote, self.env.clock.now());
+        let mut machine = ProcessMachine::settle(self.tools(), world, calls, remote, self.env.clock.now())
+            .with_answer(has_answer);
         let parts =
             JournalParts { jobs, elsewhere, grace: self.options.grace, patience: self.options.patience };
         let lost = keeper::keep(self.store.clone(), Leases::new(env.leases()));
         let settled = env.run(&mut machine, parts, lost).await;
         leave(&*self.store, env.beside).await;
         settled?;
-        if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(()) }
+        let unprepared = machine.take_unprepared();
+        if stop.soon.is_cancelled() {
+            Err(EngineError::Stopped)
+        } else if unprepared.is_empty() {
+            Ok(())
+        } else {
+            Err(EngineError::Unprepared { name, calls: unprepared })
+        }
     }
 
     /// Returns the open calls whose last attempt was made elsewhere: on another host, or in another project folder.

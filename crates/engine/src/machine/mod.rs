@@ -200,6 +200,11 @@ pub(crate) struct ProcessMachine {
     left_open: Vec<CallRecord>,
     /// The calls in `left_open` whose last attempt was made on another host or in another folder.
     remote: HashSet<CallId>,
+    /// Open calls of earlier processes that can't be prepared again, each with the reason. For example, the location of
+    /// the call is no longer in `windlass.yaml`. These calls stay open.
+    unprepared: Vec<(CallRecord, Failure)>,
+    /// Whether an operator has given an answer about undecided calls. Calls that can't be prepared are then undecided.
+    has_answer: bool,
     /// The running pauses between batches of nodes.
     pauses: BTreeSet<StepKey>,
     /// The number of started steps whose end is not durable yet.
@@ -318,6 +323,16 @@ impl ProcessMachine {
         machine
     }
 
+    /// Makes calls that can't be prepared again undecided, if `has_answer` is true. Otherwise, they stay open.
+    pub(crate) fn with_answer(self, has_answer: bool) -> Self {
+        Self { has_answer, ..self }
+    }
+
+    /// Returns the open calls that can't be prepared again, each with the reason.
+    pub(crate) fn take_unprepared(&mut self) -> Vec<(CallRecord, Failure)> {
+        std::mem::take(&mut self.unprepared)
+    }
+
     fn new(tools: Tools, world: World, plan: Plan, process: Option<ProcessRecord>, now: Timestamp) -> Self {
         Self {
             queues: Queues::new(tools.pace.parallelism),
@@ -334,6 +349,8 @@ impl ProcessMachine {
             undecided: HashSet::new(),
             left_open: Vec::new(),
             remote: HashSet::new(),
+            unprepared: Vec::new(),
+            has_answer: false,
             pauses: BTreeSet::new(),
             unfinished: 0,
             cancelling: false,

@@ -6,7 +6,7 @@ use windlass_driver::Location;
 use windlass_model::assembly::{OperationCall, Pause};
 use windlass_model::record::{
     Advance, CallRecord, CallState, Event as Happening, Failure, PairKey, PairRecord, StepEnd, StepRecord,
-    StepState,
+    StepState, UnknownOutcome,
 };
 use windlass_model::work::{Direction, Relate, Work};
 use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, StepId, Timestamp, Transition};
@@ -450,11 +450,27 @@ impl ProcessMachine {
                 self.close(record, CallState::Succeeded);
                 self.end_step(key, StepEnd::Succeeded);
             }
+            // The job of the call may have changed something, so the call can't end as failed.
+            Err(failure) if self.has_answer => self.doubt(key, record, failure),
             Err(failure) => {
-                self.close(record, CallState::Failed(failure.clone()));
-                self.end_step(key, StepEnd::Failed(failure));
+                self.leave_step_open(key);
+                self.unprepared.push((record, failure));
             }
         }
+    }
+
+    /// Ends an open call of an earlier process as undecided. The call can't be prepared again, so windlass can't determine
+    /// its outcome.
+    fn doubt(&mut self, key: StepKey, mut record: CallRecord, failure: Failure) {
+        record.unknown = Some(UnknownOutcome { why: failure.message.clone(), by: self.home.clone() });
+        let (id, element) = (record.id.clone(), record.element.clone());
+        let is_transition = matches!(record.action, Action::Transition(_));
+        self.close(record, CallState::Undecided);
+        self.note_failure(&element, Some(failure));
+        if is_transition {
+            self.undecided.insert(element);
+        }
+        self.end_step(key, StepEnd::NeedsDecision { call: id });
     }
 
     pub(super) fn record_start(&mut self, key: StepKey) {
