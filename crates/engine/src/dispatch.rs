@@ -71,6 +71,7 @@ impl ProcessEnv {
             clock: self.clock.clone(),
             jobs: Arc::new(journal.jobs),
             elsewhere: Arc::new(journal.elsewhere),
+            resumes: journal.resumes,
             grace: journal.grace,
             reserved: Arc::default(),
             stop: self.stop.clone(),
@@ -90,6 +91,7 @@ const QUEUE: usize = 64;
 pub(crate) struct JournalParts {
     pub(crate) jobs: std::collections::BTreeMap<String, windlass_model::record::JobRecord>,
     pub(crate) elsewhere: std::collections::HashMap<windlass_model::CallId, RemoteCall>,
+    pub(crate) resumes: bool,
     pub(crate) grace: Duration,
     pub(crate) patience: Duration,
 }

@@ -44,6 +44,9 @@ pub(crate) struct Journal {
     pub(crate) jobs: Arc<BTreeMap<String, JobRecord>>,
     /// The calls that an earlier process left open on another host or in another folder.
     pub(crate) elsewhere: Arc<HashMap<CallId, RemoteCall>>,
+    /// Whether the calls were begun by an earlier process. That process may have submitted a job whose record was not
+    /// durable when the process ended, so the job is missing in `jobs`.
+    pub(crate) resumes: bool,
     /// The time within which a cancelled job may end by itself. After this time, the runtime kills the job.
     pub(crate) grace: Duration,
     /// The bytes of disk space that are reserved for the answers of running jobs.
@@ -318,6 +321,12 @@ impl CallContext {
         artifacts.written.push(written);
     }
 
+    /// Tells whether an earlier process may have submitted the job.
+    fn may_exist(&self, id: &JobId) -> bool {
+        let resumes = self.journal.resumes && !self.looks;
+        resumes || self.journal.jobs.contains_key(id.as_str())
+    }
+
     /// Waits for the end of a job, and returns its outcome. If the runtime does not know the job yet, the function
     /// first submits the job. If a repetition of the job may do harm, the function also records that the runtime
     /// has accepted the job.
@@ -329,7 +338,7 @@ impl CallContext {
         record: &mut JobRecord,
     ) -> Result<Outcome, JobFailure> {
         // The runtime can know the job only if an earlier process has submitted it.
-        let found = if self.journal.jobs.contains_key(id.as_str()) {
+        let found = if self.may_exist(id) {
             runtime.find(id).await.map_err(|error| unavailable(&error))?
         } else {
             Found::Never
@@ -585,7 +594,7 @@ impl Context for CallContext {
         }
         // A job of an earlier process may have run, or may still run, on a runtime that can't be reached now.
         let is_known = self.journal.jobs.contains_key(id.as_str());
-        let closed = |why: String| if is_known { lost(why) } else { not_run(why) };
+        let closed = |why: String| if self.may_exist(&id) { lost(why) } else { not_run(why) };
         let runtime = &self.places.runtime(&self.place).await.map_err(closed)?;
         job.owner = self.owner().map_err(not_run)?;
         let mut record = self.record(name, &id, &job, runtime.kind());

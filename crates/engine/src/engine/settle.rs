@@ -172,8 +172,8 @@ impl Engine {
         let remote = elsewhere.keys().cloned().collect();
         let mut machine = ProcessMachine::settle(self.tools(), world, calls, remote, self.env.clock.now())
             .with_answer(has_answer);
-        let parts =
-            JournalParts { jobs, elsewhere, grace: self.options.grace, patience: self.options.patience };
+        let (grace, patience) = (self.options.grace, self.options.patience);
+        let parts = JournalParts { jobs, elsewhere, resumes: true, grace, patience };
         let lost = keeper::keep(self.store.clone(), Leases::new(env.leases()));
         let settled = env.run(&mut machine, parts, lost).await;
         leave(&*self.store, env.beside).await;
