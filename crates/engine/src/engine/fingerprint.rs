@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_lifecycle::{Diff, Plan};
+use windlass_model::assembly::Origin;
 
 /// The data by which two plans are compared. It contains the plan and its changes, but not the files and lines of
 /// declarations. So the same descriptor in another folder leads to the same fingerprint.
@@ -36,14 +37,53 @@ pub fn fingerprint(of: &impl Serialize) -> Value {
     value
 }
 
-/// Removes the origins of declarations.
+/// Removes the origins of declarations. A property or an output of the user may have the name `origin`, too. It stays,
+/// because its data does not have the form of an [`Origin`]: texts and values of users contain no JSON numbers.
 fn strip(value: &mut Value) {
     match value {
         Value::Object(entries) => {
-            entries.remove("origin");
+            if entries
+                .get("origin")
+                .is_some_and(|found| found.is_null() || Origin::deserialize(found).is_ok())
+            {
+                entries.remove("origin");
+            }
             entries.values_mut().for_each(strip);
         }
         Value::Array(items) => items.iter_mut().for_each(strip),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use indexmap::IndexMap;
+    use windlass_model::Template;
+    use windlass_model::assembly::Property;
+    use windlass_model::name::PropertyName;
+
+    use super::*;
+
+    /// The properties of an element with one property, which is named `origin` and was declared at a line.
+    fn declared(value: &Template, line: u32) -> IndexMap<PropertyName, Property> {
+        let origin = Some(Origin { file: "a.yaml".into(), line, column: 1 });
+        let property = Property { value: Some(value.clone()), origin, ..Property::default() };
+        [("origin".parse().unwrap(), property)].into()
+    }
+
+    #[test]
+    fn the_place_of_a_declaration_does_not_count_and_a_value_named_origin_does() {
+        let text = |value: &str| Template::literal(value);
+        let map = |value: &str| {
+            let entries = [("file", "f"), ("line", value), ("column", "1")];
+            let entries = entries.map(|(key, value)| (key.to_owned(), text(value)));
+            Template::Map(
+                [("origin".to_owned(), Template::Map(entries.into_iter().collect()))].into_iter().collect(),
+            )
+        };
+        let of = |value: &Template, line| fingerprint(&declared(value, line));
+        assert_eq!(of(&text("a"), 1), of(&text("a"), 2));
+        assert_ne!(of(&text("a"), 1), of(&text("b"), 1));
+        assert_ne!(of(&map("1"), 1), of(&map("2"), 1));
     }
 }
