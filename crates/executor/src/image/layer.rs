@@ -2,7 +2,7 @@
 //! files.
 
 use std::{
-    collections::HashSet,
+    collections::BTreeSet,
     io::{self, Read},
 };
 
@@ -73,9 +73,10 @@ pub(crate) trait Target {
 /// The state of applying one layer.
 struct Layer<'a, T> {
     target: &'a mut T,
-    /// Paths that this layer has created. A whiteout (an entry that deletes files of lower layers) does not delete
-    /// these paths if it is in the same layer. The order of the entries does not matter.
-    own: HashSet<String>,
+    /// Paths of the entries that this layer has added. A whiteout (an entry that deletes files of lower layers) deletes
+    /// neither these entries nor the folders above them if it is in the same layer. The order of the entries does not
+    /// matter.
+    own: BTreeSet<String>,
 }
 
 /// Applies all layers of an image, and checks the digests of each layer.
@@ -110,7 +111,7 @@ fn apply(
     stream: impl Read,
     budget: &mut Budget,
 ) -> Result<(), ImageError> {
-    let mut layer = Layer { target, own: HashSet::new() };
+    let mut layer = Layer { target, own: BTreeSet::new() };
     let mut archive = tar::Archive::new(stream);
     let unreadable = |error: io::Error| ImageError::Entry {
         layer: name.to_owned(),
@@ -146,35 +147,46 @@ impl<T: Target> Layer<'_, T> {
     /// Adds an entry that is no whiteout.
     fn put(&mut self, parts: &[&str], mut entry: Entry<'_, impl Read>) -> io::Result<()> {
         if self.target.add(parts, &mut entry)? {
-            for end in 1..=parts.len() {
-                self.own.insert(parts[..end].join("/"));
-            }
+            self.own.insert(parts.join("/"));
         }
         Ok(())
     }
 
-    /// Deletes the file or folder `hidden` in the folder `above`. If this layer has created `hidden`, deletes
-    /// nothing.
+    /// Deletes the file or folder `hidden` in the folder `above`, except entries that this layer has added.
     fn hide(&mut self, above: &[&str], hidden: &str) -> io::Result<()> {
         if matches!(hidden, "" | "." | "..") {
             return Err(io::Error::other("it hides something other than a file"));
         }
-        let path = [above, &[hidden]].concat();
-        if self.own.contains(&path.join("/")) {
-            return Ok(());
-        }
-        self.target.remove(&path)
+        self.delete(&[above, &[hidden]].concat())
     }
 
-    /// Deletes the entries of a folder, except entries that this layer has created.
+    /// Deletes the entries of a folder, except entries that this layer has added.
     fn empty(&mut self, folder: &[&str]) -> io::Result<()> {
         if folder.is_empty() {
             return Err(io::Error::other("it hides the whole image"));
         }
         for child in self.target.children(folder)? {
-            self.hide(folder, &child)?;
+            self.delete(&[folder, &[child.as_str()]].concat())?;
         }
         Ok(())
+    }
+
+    /// Deletes an entry and all its content, except entries that this layer has added, and the folders above them.
+    fn delete(&mut self, parts: &[&str]) -> io::Result<()> {
+        if !self.is_own(&parts.join("/")) {
+            return self.target.remove(parts);
+        }
+        for child in self.target.children(parts)? {
+            self.delete(&[parts, &[child.as_str()]].concat())?;
+        }
+        Ok(())
+    }
+
+    /// Tells whether this layer has added an entry with this path, or an entry below this path.
+    fn is_own(&self, path: &str) -> bool {
+        let inside = format!("{path}/");
+        let first = self.own.range(inside.clone()..).next();
+        self.own.contains(path) || first.is_some_and(|first| first.starts_with(&inside))
     }
 }
 
@@ -348,6 +360,25 @@ mod tests {
         let expected = ["etc", "etc/a", "opt", "opt/x", "opt/x/new", "was", "was/now"];
         assert_eq!(listed(dir.path()), expected);
         assert_eq!(fs::read_to_string(dir.path().join("etc/a")).unwrap(), "2");
+    }
+
+    #[test]
+    fn a_deleted_file_stays_deleted_in_any_order_of_the_entries() {
+        let lower: &[(&str, EntryType, &str)] =
+            &[("a/b/old", FILE, ""), ("a/b/c/old", FILE, ""), ("a/bc", FILE, ""), ("ab", FILE, "")];
+        for (upper, expected) in [
+            (vec![("a/b/new", FILE, ""), ("a/.wh..wh..opq", FILE, "")], vec!["a", "a/b", "a/b/new", "ab"]),
+            (vec![("a/b/", DIR, ""), ("a/.wh..wh..opq", FILE, "")], vec!["a", "a/b", "ab"]),
+            (vec![("a/new", FILE, ""), (".wh.a", FILE, "")], vec!["a", "a/new", "ab"]),
+            (vec![("a/b/c/", DIR, ""), (".wh.a", FILE, "")], vec!["a", "a/b", "a/b/c", "ab"]),
+            (vec![("a/b/c", FILE, ""), ("a/.wh.b", FILE, "")], vec!["a", "a/b", "a/b/c", "a/bc", "ab"]),
+        ] {
+            for upper in [upper.clone(), upper.into_iter().rev().collect()] {
+                let dir = tempfile::tempdir().unwrap();
+                unpack(dir.path(), &[lower, &upper]).unwrap();
+                assert_eq!(listed(dir.path()), expected, "{upper:?}");
+            }
+        }
     }
 
     #[test]
