@@ -14,8 +14,9 @@ use tar::EntryType;
 use crate::image::{
     ImageError, ImageLimits,
     archive::{Archive, Described},
+    budget::Budget,
     error::io_error,
-    layer::{Budget, Target, apply_all, link_target},
+    layer::{Target, apply_all, link_target},
     root::parts,
 };
 

@@ -9,8 +9,9 @@ use std::{
 use tar::{Entry, EntryType};
 
 use crate::image::{
-    ImageError, ImageLimits,
+    ImageError,
     archive::{Archive, Described},
+    budget::{Budget, HeaderGuard, HeaderRoom},
     error::io_error,
     root::{Place, Root, parts},
     stream::{Hashing, Plain},
@@ -20,37 +21,6 @@ use crate::image::{
 /// whiteout, which deletes all files of lower layers in its folder.
 const WHITEOUT: &str = ".wh.";
 const OPAQUE: &str = ".wh..wh..opq";
-
-/// Counts the bytes and the entries in the layers of one image. The method `take` returns an error when one of the two
-/// numbers exceeds its limit.
-#[derive(Debug)]
-pub(crate) struct Budget {
-    limits: ImageLimits,
-    bytes: u64,
-    entries: u64,
-}
-
-impl Budget {
-    pub(crate) fn new(limits: ImageLimits) -> Self {
-        Self { limits, bytes: 0, entries: 0 }
-    }
-
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    fn take(&mut self, bytes: u64) -> Result<(), ImageError> {
-        self.entries += 1;
-        self.bytes = self.bytes.saturating_add(bytes);
-        if self.entries > self.limits.entries {
-            return Err(ImageError::TooLarge { limit: self.limits.entries, what: "files" });
-        }
-        if self.bytes > self.limits.bytes {
-            return Err(ImageError::TooLarge { limit: self.limits.bytes, what: "bytes" });
-        }
-        Ok(())
-    }
-}
 
 /// A place to which the layers of an image are applied: a folder on the disk, or a list of files in memory. The methods
 /// get a path as a list of its parts, such as `["etc", "hosts"]`. This list is never empty.
@@ -112,16 +82,20 @@ fn apply(
     budget: &mut Budget,
 ) -> Result<(), ImageError> {
     let mut layer = Layer { target, own: BTreeSet::new() };
-    let mut archive = tar::Archive::new(stream);
-    let unreadable = |error: io::Error| ImageError::Entry {
-        layer: name.to_owned(),
-        entry: "?".to_owned(),
-        problem: error.to_string(),
+    let room = HeaderRoom::new();
+    let mut archive = tar::Archive::new(HeaderGuard::new(stream, &room));
+    let unreadable = |error: io::Error| {
+        error.downcast().unwrap_or_else(|error| ImageError::Entry {
+            layer: name.to_owned(),
+            entry: "?".to_owned(),
+            problem: error.to_string(),
+        })
     };
     for entry in archive.entries().map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
+        let mut entry = entry.map_err(unreadable)?;
+        let header_bytes = room.end_headers();
         let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        budget.take(entry.size())?;
+        budget.take(entry.size(), header_bytes)?;
         let problem = |problem: String| ImageError::Entry {
             layer: name.to_owned(),
             entry: path.escape_debug().to_string(),
@@ -132,21 +106,27 @@ fn apply(
         }
         let parts = parts(&path).map_err(|why| problem(why.to_owned()))?;
         // An entry without parts is the root itself.
-        let Some((last, above)) = parts.split_last() else { continue };
-        let applied = match last.strip_prefix(WHITEOUT) {
-            Some(_) if *last == OPAQUE => layer.empty(above),
-            Some(hidden) => layer.hide(above, hidden),
-            None => layer.put(&parts, entry),
-        };
-        applied.map_err(|error| problem(error.to_string()))?;
+        if let Some((last, above)) = parts.split_last() {
+            let applied = match last.strip_prefix(WHITEOUT) {
+                Some(_) if *last == OPAQUE => layer.empty(above),
+                Some(hidden) => layer.hide(above, hidden),
+                None => layer.put(&parts, &mut entry),
+            };
+            applied.map_err(|error| problem(error.to_string()))?;
+        }
+        // The content may be unread, or read in part.
+        io::copy(&mut entry, &mut io::sink()).map_err(unreadable)?;
+        room.end_content();
     }
+    // The digest of a layer includes the bytes after the last entry.
+    io::copy(&mut archive.into_inner(), &mut io::sink()).map_err(unreadable)?;
     Ok(())
 }
 
 impl<T: Target> Layer<'_, T> {
     /// Adds an entry that is no whiteout.
-    fn put(&mut self, parts: &[&str], mut entry: Entry<'_, impl Read>) -> io::Result<()> {
-        if self.target.add(parts, &mut entry)? {
+    fn put(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<()> {
+        if self.target.add(parts, entry)? {
             self.own.insert(parts.join("/"));
         }
         Ok(())
@@ -267,7 +247,7 @@ mod tests {
     use tar::{Builder, Header};
 
     use super::*;
-    use crate::image::ImageFiles;
+    use crate::image::{ImageFiles, ImageLimits};
 
     /// Builds a layer. Each entry consists of a name, a kind, and a content or a link target.
     fn layer(entries: &[(&str, EntryType, &str)]) -> Vec<u8> {
@@ -463,6 +443,26 @@ mod tests {
         let mut root = Root::open(dir.path()).unwrap();
         root.place(&["su"]).unwrap().file(0o4755).unwrap();
         assert_eq!(fs::metadata(dir.path().join("su")).unwrap().permissions().mode() & 0o7777, 0o755);
+    }
+
+    #[test]
+    fn long_headers_are_refused_before_they_are_read() {
+        let long = "x".repeat(2 << 20);
+        let expected = "the image has more than 1048576 bytes in the headers of one entry or after the last entry of \
+                        a tar file, which is the limit";
+        for kind in [EntryType::GNULongName, EntryType::GNULongLink, EntryType::XHeader] {
+            let dir = tempfile::tempdir().unwrap();
+            let entries = [("a", FILE, long.as_str()), ("long", kind, &long), ("b", FILE, "")];
+            assert_eq!(unpack(dir.path(), &[&entries]).unwrap_err(), expected, "{kind:?}");
+            assert_eq!(listed(dir.path()), ["a"]);
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let mut root = Root::open(dir.path()).unwrap();
+        let mut bytes = layer(&[("a", FILE, &long)]);
+        bytes.extend(vec![0; 2 << 20]);
+        let mut budget = Budget::new(ImageLimits::default());
+        let error = apply(&mut root, "a layer", &bytes[..], &mut budget).unwrap_err();
+        assert_eq!(error.to_string(), expected);
     }
 
     #[test]

@@ -33,10 +33,11 @@ use crate::{
     image::{
         Digest, ImageConfig, ImageError, ImageLimits, ImageName, Reference,
         archive::{Archive, Described},
+        budget::Budget,
         config::ConfigFile,
         error::io_error,
         files::ImageFiles,
-        layer::{Budget, apply_all},
+        layer::apply_all,
         root::{Root, parts},
     },
     outcome::Version,
