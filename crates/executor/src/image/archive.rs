@@ -23,7 +23,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::image::{
     Digest, ImageError, ImageLimits, ImageName,
-    budget::{HeaderGuard, HeaderRoom},
+    budget::{Budget, HeaderGuard, HeaderRoom},
     config::{ConfigFile, host_architecture},
     error::io_error,
     stream::Plain,
@@ -375,11 +375,16 @@ fn index(file: &File, limits: &ImageLimits) -> io::Result<BTreeMap<String, Place
     let mut places = BTreeMap::new();
     // The iterator skips the content of entries without reading it, so all bytes that it reads are headers.
     let room = HeaderRoom::new();
+    let mut budget = Budget::new(*limits);
     let mut archive = tar::Archive::new(HeaderGuard::new(file, &room));
     for entry in archive.entries_with_seek()? {
         let entry = entry?;
+        let header_bytes = room.end_headers();
         room.end_content();
         let name = normal(&entry.path()?);
+        let path_bytes = name.len() + entry.link_name_bytes().map_or(0, |target| target.len());
+        // The content stays in the file.
+        budget.take_entry(0, path_bytes, header_bytes).map_err(io::Error::other)?;
         let place = match entry.header().entry_type() {
             tar::EntryType::Regular | tar::EntryType::Continuous => {
                 Place::At { offset: entry.raw_file_position(), size: entry.size() }
@@ -392,9 +397,6 @@ fn index(file: &File, limits: &ImageLimits) -> io::Result<BTreeMap<String, Place
             _ => continue,
         };
         places.insert(name, place);
-        if places.len() as u64 > limits.entries {
-            return Err(io::Error::other("it has too many entries"));
-        }
     }
     Ok(places)
 }

@@ -23,27 +23,45 @@ pub(crate) struct Budget {
     limits: ImageLimits,
     bytes: u64,
     entries: u64,
+    path_bytes: u64,
     header_bytes: u64,
 }
 
 impl Budget {
     pub(crate) fn new(limits: ImageLimits) -> Self {
-        Self { limits, bytes: 0, entries: 0, header_bytes: 0 }
+        Self { limits, bytes: 0, entries: 0, path_bytes: 0, header_bytes: 0 }
     }
 
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Counts an entry. `bytes` is the size of its content, and `header_bytes` is the size of its headers.
-    pub(crate) fn take(&mut self, bytes: u64, header_bytes: u64) -> Result<(), ImageError> {
-        self.entries += 1;
+    /// Counts an entry, with its size, the length of its path and link target, and the size of its headers.
+    pub(crate) fn take_entry(
+        &mut self,
+        bytes: u64,
+        path_bytes: usize,
+        header_bytes: u64,
+    ) -> Result<(), ImageError> {
         self.bytes = self.bytes.saturating_add(bytes);
         self.header_bytes = self.header_bytes.saturating_add(header_bytes);
+        self.take(1, path_bytes)
+    }
+
+    /// Counts folders that were created because the path of an entry names them. `path_bytes` is the length of this
+    /// path.
+    pub(crate) fn take_folders(&mut self, count: usize, path_bytes: usize) -> Result<(), ImageError> {
+        self.take(count, path_bytes.saturating_mul(count))
+    }
+
+    fn take(&mut self, entries: usize, path_bytes: usize) -> Result<(), ImageError> {
+        self.entries = self.entries.saturating_add(entries as u64);
+        self.path_bytes = self.path_bytes.saturating_add(path_bytes as u64);
         let most_header_bytes = self.limits.entries.saturating_mul(AVERAGE_HEADER_BYTES);
         for (count, limit, what) in [
             (self.entries, self.limits.entries, "files"),
             (self.bytes, self.limits.bytes, "bytes"),
+            (self.path_bytes, self.limits.path_bytes, "bytes in paths and link targets"),
             (self.header_bytes, most_header_bytes, "bytes in the headers of all entries"),
         ] {
             if count > limit {

@@ -22,12 +22,21 @@ use crate::image::{
 const WHITEOUT: &str = ".wh.";
 const OPAQUE: &str = ".wh..wh..opq";
 
+/// The result of [`Target::add`].
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Added {
+    /// False if the entry was skipped, for example because it is a device.
+    pub(crate) is_kept: bool,
+    /// Number of folders above the entry that were created, because they did not exist.
+    pub(crate) folders: usize,
+}
+
 /// A place to which the layers of an image are applied: a folder on the disk, or a list of files in memory. The methods
 /// get a path as a list of its parts, such as `["etc", "hosts"]`. This list is never empty.
 pub(crate) trait Target {
     /// Adds an entry, and removes an existing entry with the same path. If both entries are folders, the existing
-    /// folder keeps its content. Returns `false` if the new entry is skipped, for example because it is a device.
-    fn add(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<bool>;
+    /// folder keeps its content. Creates the folders above the entry if they do not exist.
+    fn add(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<Added>;
 
     /// Removes an entry, if it exists. If the entry is a folder, also removes all its content.
     fn remove(&mut self, parts: &[&str]) -> io::Result<()>;
@@ -95,7 +104,8 @@ fn apply(
         let mut entry = entry.map_err(unreadable)?;
         let header_bytes = room.end_headers();
         let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        budget.take(entry.size(), header_bytes)?;
+        let path_bytes = path.len() + entry.link_name_bytes().map_or(0, |target| target.len());
+        budget.take_entry(entry.size(), path_bytes, header_bytes)?;
         let problem = |problem: String| ImageError::Entry {
             layer: name.to_owned(),
             entry: path.escape_debug().to_string(),
@@ -107,12 +117,13 @@ fn apply(
         let parts = parts(&path).map_err(|why| problem(why.to_owned()))?;
         // An entry without parts is the root itself.
         if let Some((last, above)) = parts.split_last() {
-            let applied = match last.strip_prefix(WHITEOUT) {
-                Some(_) if *last == OPAQUE => layer.empty(above),
-                Some(hidden) => layer.hide(above, hidden),
+            let folders = match last.strip_prefix(WHITEOUT) {
+                Some(_) if *last == OPAQUE => layer.empty(above).map(|()| 0),
+                Some(hidden) => layer.hide(above, hidden).map(|()| 0),
                 None => layer.put(&parts, &mut entry),
             };
-            applied.map_err(|error| problem(error.to_string()))?;
+            let folders = folders.map_err(|error| problem(error.to_string()))?;
+            budget.take_folders(folders, path.len())?;
         }
         // The content may be unread, or read in part.
         io::copy(&mut entry, &mut io::sink()).map_err(unreadable)?;
@@ -124,12 +135,13 @@ fn apply(
 }
 
 impl<T: Target> Layer<'_, T> {
-    /// Adds an entry that is no whiteout.
-    fn put(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<()> {
-        if self.target.add(parts, entry)? {
+    /// Adds an entry that is no whiteout. Returns the number of folders above it that were created.
+    fn put(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<usize> {
+        let added = self.target.add(parts, entry)?;
+        if added.is_kept {
             self.own.insert(parts.join("/"));
         }
-        Ok(())
+        Ok(added.folders)
     }
 
     /// Deletes the file or folder `hidden` in the folder `above`, except entries that this layer has added.
@@ -171,7 +183,7 @@ impl<T: Target> Layer<'_, T> {
 }
 
 impl Target for Root {
-    fn add(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<bool> {
+    fn add(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<Added> {
         let (kind, mode) = (entry.header().entry_type(), entry.header().mode()?);
         let changed = entry.header().mtime().unwrap_or(0);
         let target = match kind {
@@ -188,12 +200,13 @@ impl Target for Root {
             self.forget();
         }
         let place = self.place(parts)?;
+        let mut is_kept = true;
         match &linked {
             Some(linked) => place.link_to(linked)?,
             None if make(&place, entry, mode, &target)? => place.changed_at(changed)?,
-            None => return Ok(false),
+            None => is_kept = false,
         }
-        Ok(true)
+        Ok(Added { is_kept, folders: place.created })
     }
 
     fn remove(&mut self, parts: &[&str]) -> io::Result<()> {
@@ -476,5 +489,50 @@ mod tests {
         let many = layer(&[("a", FILE, ""), ("b", FILE, ""), ("c", FILE, "")]);
         let error = apply(&mut root, "a layer", &many[..], &mut Budget::new(limits)).unwrap_err();
         assert_eq!(error.to_string(), "the image has more than 2 files, which is the limit");
+    }
+
+    #[test]
+    fn folders_that_only_a_path_names_count_as_entries() {
+        let limits = ImageLimits { entries: 5, ..ImageLimits::default() };
+        let few: &[(&str, EntryType, &str)] = &[("a/b/c", FILE, ""), ("a/b/d", FILE, ""), ("a/b/", DIR, "")];
+        let many: &[(&str, EntryType, &str)] = &[("a/b/c", FILE, ""), ("a/d/e", FILE, ""), ("f", FILE, "")];
+        let paths = ImageLimits { path_bytes: 10, ..ImageLimits::default() };
+        let short: &[(&str, EntryType, &str)] = &[("a", FILE, ""), ("b", EntryType::Symlink, "to/a")];
+        let long: &[(&str, EntryType, &str)] = &[("a", FILE, ""), ("b", EntryType::Symlink, "to/a/file")];
+        for (entries, limits, expected) in [
+            (few, limits, None),
+            (many, limits, Some("the image has more than 5 files, which is the limit")),
+            (short, paths, None),
+            (
+                long,
+                paths,
+                Some("the image has more than 10 bytes in paths and link targets, which is the limit"),
+            ),
+            (
+                many,
+                paths,
+                Some("the image has more than 10 bytes in paths and link targets, which is the limit"),
+            ),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let bytes = layer(entries);
+            let mut root = Root::open(dir.path()).unwrap();
+            let unpacked = apply(&mut root, "a layer", &bytes[..], &mut Budget::new(limits));
+            let mut files = ImageFiles::default();
+            let listed = apply(&mut files, "a layer", &bytes[..], &mut Budget::new(limits));
+            for applied in [unpacked, listed] {
+                assert_eq!(applied.err().map(|error| error.to_string()).as_deref(), expected, "{entries:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_of_more_than_128_parts_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = "a/".repeat(129);
+        let entries = [("././@LongLink", EntryType::GNULongName, path.as_str()), ("a", DIR, "")];
+        let error = unpack(dir.path(), &[&entries]).unwrap_err();
+        assert!(error.ends_with("a layer can't be unpacked: its path has more than 128 parts"), "{error}");
+        assert_eq!(listed(dir.path()), [""; 0]);
     }
 }
