@@ -260,9 +260,10 @@ impl Search {
 
     /// Opens the files that were found since the last call.
     fn index(&mut self) {
-        for file in &self.walk.files {
-            if self.opened.insert(file.clone()) {
-                self.diagnostics.extend(self.catalog.add(file, &self.overlay));
+        for file in std::mem::take(&mut self.walk.files) {
+            if !self.opened.contains(&file) {
+                self.diagnostics.extend(self.catalog.add(&file, &self.overlay));
+                self.opened.insert(file);
             }
         }
     }
@@ -325,4 +326,28 @@ fn component_types(assembly: &AssemblyDescriptor) -> Vec<DescriptorName> {
         .filter_map(|part| part.kind.as_ref())
         .map(|kind| kind.value.clone())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A search calls `index` once for each used name. The work of all calls together must not grow with the square of
+    /// the number of files.
+    #[test]
+    fn a_file_is_indexed_by_one_call_only() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a", "b"] {
+            std::fs::create_dir(dir.path().join(name)).unwrap();
+            std::fs::write(dir.path().join(name).join("resource.yaml"), "transitions: {}\n").unwrap();
+        }
+        let mut search = Search::default();
+        search.walk.packages_in(dir.path());
+        assert_eq!(search.walk.files.len(), 2);
+        search.index();
+        assert_eq!((search.walk.files.len(), search.opened.len()), (0, 2));
+        search.walk.packages_in(dir.path());
+        search.index();
+        assert_eq!((search.walk.files.len(), search.opened.len()), (0, 2));
+    }
 }

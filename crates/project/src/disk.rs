@@ -135,6 +135,25 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Box<Diagnostic> {
     })
 }
 
+/// Returns the paths of all entries of a folder, sorted.
+///
+/// # Errors
+/// Returns an error if the folder can't be read to its end, because some of its entries would then be missing.
+pub(crate) fn entries_in(folder: &Path) -> Result<Vec<PathBuf>, Box<Diagnostic>> {
+    let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
+    sorted(folder, entries.map(|entry| Ok(entry?.path())))
+}
+
+fn sorted(
+    folder: &Path,
+    entries: impl Iterator<Item = io::Result<PathBuf>>,
+) -> Result<Vec<PathBuf>, Box<Diagnostic>> {
+    let mut paths: Vec<PathBuf> =
+        entries.collect::<Result<_, _>>().map_err(|error| unreadable(folder, &error))?;
+    paths.sort();
+    Ok(paths)
+}
+
 /// Finds a file with a similar name in the same folder.
 fn nearest_sibling(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -159,6 +178,17 @@ mod tests {
         assert_eq!(way("/home/a", "/home/a").as_deref(), Some(""));
         assert_eq!(way("/home/a", "/tmp/x"), None);
         assert_eq!(way("/srv/a/b/c/d", "/srv/x"), None);
+    }
+
+    #[test]
+    fn a_folder_that_is_read_in_part_is_unreadable() {
+        let entries = || ["packages/b", "packages/a"].map(|path| Ok(PathBuf::from(path))).into_iter();
+        let folder = Path::new("packages");
+        assert_eq!(sorted(folder, entries()).unwrap(), [folder.join("a"), folder.join("b")]);
+        let problem = io::Error::from_raw_os_error(rustix::io::Errno::IO.raw_os_error());
+        let diagnostic = sorted(folder, entries().chain([Err(problem)])).unwrap_err();
+        assert_eq!(diagnostic.code, codes::UNREADABLE);
+        assert!(diagnostic.message.starts_with("`packages` can't be read: "), "{diagnostic}");
     }
 
     #[test]

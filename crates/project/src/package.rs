@@ -10,7 +10,7 @@
 //! A link may point to a file of the same package, and is stored as a copy of that file.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Metadata};
+use std::fs::Metadata;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ use windlass_model::{DescriptorName, PropertyName};
 use windlass_source::{Code, Diagnostic, Diagnostics, files};
 
 use crate::codes;
-use crate::disk::{shown, unreadable};
+use crate::disk::{entries_in, shown, unreadable};
 use crate::ignored::Ignored;
 use crate::layout::{CONTAINS, RESOURCE, descriptors_in};
 use crate::load::load;
@@ -150,11 +150,10 @@ impl Reader<'_> {
     }
 
     fn folder(&mut self, folder: &Path, depth: usize) {
-        let mut entries: Vec<PathBuf> = match fs::read_dir(folder) {
-            Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
-            Err(error) => return self.diagnostics.push(unreadable(folder, &error)),
+        let entries = match entries_in(folder) {
+            Ok(entries) => entries,
+            Err(diagnostic) => return self.diagnostics.push(diagnostic),
         };
-        entries.sort();
         for path in entries {
             match path.symlink_metadata() {
                 _ if self.full => return,

@@ -2,13 +2,12 @@
 //! of folders is limited.
 
 use std::collections::{BTreeSet, HashSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use windlass_source::{Diagnostic, Diagnostics};
 
 use crate::codes;
-use crate::disk::{shown, unreadable};
+use crate::disk::{entries_in, shown};
 use crate::layout::{ASSEMBLY, CONTAINERS, INNER, RESOURCE, descriptors_in, is_skipped, old_descriptor_in};
 
 /// Maximum number of folders that one [`Walk`] searches. If there are more folders, the walk adds a warning, and
@@ -33,7 +32,7 @@ pub(crate) enum Contained {
 /// A search for descriptor files in folders, with the files that it has found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
-    /// The descriptor files found so far, as absolute paths without links. A descriptor is recognised by its path
+    /// The descriptor files found so far, as absolute paths without links. The caller may take files out. A descriptor is recognised by its path
     /// within a package, such as `resource.yaml` or `Definitions/lm/resource.yaml`.
     pub(crate) files: BTreeSet<PathBuf>,
     /// Warnings about folders that were not searched.
@@ -102,17 +101,17 @@ impl Walk {
         if self.looked_into > MAX_FOLDERS {
             return Vec::new();
         }
-        let entries = match fs::read_dir(folder) {
+        let mut entries = match entries_in(folder) {
             Ok(entries) => entries,
-            Err(error) => {
-                self.diagnostics.push(as_warning(*unreadable(folder, &error)));
+            Err(diagnostic) => {
+                self.diagnostics.push(as_warning(*diagnostic));
                 return Vec::new();
             }
         };
-        let names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
-        let mut names: Vec<_> = names.filter(|name| !is_skipped(&name.to_string_lossy())).collect();
-        names.sort();
-        names.into_iter().map(|name| folder.join(name)).filter(|child| child.is_dir()).collect()
+        let is_searched =
+            |path: &PathBuf| path.file_name().is_some_and(|name| !is_skipped(&name.to_string_lossy()));
+        entries.retain(|path| is_searched(path) && path.is_dir());
+        entries
     }
 
     fn too_many(&mut self, folder: &Path) {

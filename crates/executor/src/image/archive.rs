@@ -23,6 +23,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::image::{
     Digest, ImageError, ImageLimits, ImageName,
+    budget::{Budget, HeaderGuard, HeaderRoom},
     config::{ConfigFile, host_architecture},
     error::io_error,
     stream::Plain,
@@ -372,10 +373,18 @@ fn tar_file(path: &Path, scratch: &Path, limits: &ImageLimits) -> Result<File, I
 /// Indexes the positions of all files in a tar file.
 fn index(file: &File, limits: &ImageLimits) -> io::Result<BTreeMap<String, Place>> {
     let mut places = BTreeMap::new();
-    let mut archive = tar::Archive::new(file);
+    // The iterator skips the content of entries without reading it, so all bytes that it reads are headers.
+    let room = HeaderRoom::new();
+    let mut budget = Budget::new(*limits);
+    let mut archive = tar::Archive::new(HeaderGuard::new(file, &room));
     for entry in archive.entries_with_seek()? {
         let entry = entry?;
+        let header_bytes = room.end_headers();
+        room.end_content();
         let name = normal(&entry.path()?);
+        let path_bytes = name.len() + entry.link_name_bytes().map_or(0, |target| target.len());
+        // The content stays in the file.
+        budget.take_entry(0, path_bytes, header_bytes).map_err(io::Error::other)?;
         let place = match entry.header().entry_type() {
             tar::EntryType::Regular | tar::EntryType::Continuous => {
                 Place::At { offset: entry.raw_file_position(), size: entry.size() }
@@ -388,9 +397,6 @@ fn index(file: &File, limits: &ImageLimits) -> io::Result<BTreeMap<String, Place
             _ => continue,
         };
         places.insert(name, place);
-        if places.len() as u64 > limits.entries {
-            return Err(io::Error::other("it has too many entries"));
-        }
     }
     Ok(places)
 }
@@ -505,6 +511,24 @@ impl std::fmt::Display for Platform {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_name_in_an_archive_is_refused_before_it_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("image.tar");
+        let mut tar = tar::Builder::new(File::create(&path).unwrap());
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::GNULongName);
+        header.set_size(2 << 20);
+        header.set_cksum();
+        tar.append(&header, io::repeat(b'x').take(2 << 20)).unwrap();
+        let mut header = tar::Header::new_gnu();
+        header.set_size(0);
+        tar.append_data(&mut header, "a", io::empty()).unwrap();
+        drop(tar.into_inner().unwrap());
+        let error = Archive::open(&path, dir.path(), ImageLimits::default()).unwrap_err();
+        assert!(error.to_string().contains("more than 1048576 bytes in the headers of one entry"), "{error}");
+    }
 
     #[test]
     fn names_in_archives_are_spelled_in_one_way() {

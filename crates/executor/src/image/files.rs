@@ -14,8 +14,9 @@ use tar::EntryType;
 use crate::image::{
     ImageError, ImageLimits,
     archive::{Archive, Described},
+    budget::Budget,
     error::io_error,
-    layer::{Budget, Target, apply_all, link_target},
+    layer::{Added, Target, apply_all, link_target},
     root::parts,
 };
 
@@ -207,8 +208,8 @@ impl ImageFiles {
 }
 
 impl Target for ImageFiles {
-    fn add(&mut self, parts: &[&str], entry: &mut tar::Entry<'_, impl Read>) -> io::Result<bool> {
-        let Some((name, above)) = parts.split_last() else { return Ok(false) };
+    fn add(&mut self, parts: &[&str], entry: &mut tar::Entry<'_, impl Read>) -> io::Result<Added> {
+        let Some((name, above)) = parts.split_last() else { return Ok(Added::default()) };
         let mode = entry.header().mode()?;
         let listed = match entry.header().entry_type() {
             EntryType::Directory => Entry::Folder,
@@ -218,15 +219,19 @@ impl Target for ImageFiles {
             EntryType::Symlink => Entry::Link(link_target(entry)?),
             EntryType::Link => self.linked(&link_target(entry)?)?,
             EntryType::Fifo => Entry::Other,
-            EntryType::Char | EntryType::Block | EntryType::XGlobalHeader => return Ok(false),
+            EntryType::Char | EntryType::Block | EntryType::XGlobalHeader => {
+                return Ok(Added::default());
+            }
             other => return Err(crate::image::layer::unknown_kind(other)),
         };
+        let before = self.entries.len();
         let path = joined(&self.folder(above)?, name);
+        let folders = self.entries.len() - before;
         if listed != Entry::Folder || self.entries.get(&path) != Some(&Entry::Folder) {
             self.clear(&path);
         }
         self.entries.insert(path, listed);
-        Ok(true)
+        Ok(Added { is_kept: true, folders })
     }
 
     fn remove(&mut self, parts: &[&str]) -> io::Result<()> {

@@ -2,15 +2,16 @@
 //! files.
 
 use std::{
-    collections::HashSet,
+    collections::BTreeSet,
     io::{self, Read},
 };
 
 use tar::{Entry, EntryType};
 
 use crate::image::{
-    ImageError, ImageLimits,
+    ImageError,
     archive::{Archive, Described},
+    budget::{Budget, HeaderGuard, HeaderRoom},
     error::io_error,
     root::{Place, Root, parts},
     stream::{Hashing, Plain},
@@ -21,43 +22,21 @@ use crate::image::{
 const WHITEOUT: &str = ".wh.";
 const OPAQUE: &str = ".wh..wh..opq";
 
-/// Counts the bytes and the entries in the layers of one image. The method `take` returns an error when one of the two
-/// numbers exceeds its limit.
-#[derive(Debug)]
-pub(crate) struct Budget {
-    limits: ImageLimits,
-    bytes: u64,
-    entries: u64,
-}
-
-impl Budget {
-    pub(crate) fn new(limits: ImageLimits) -> Self {
-        Self { limits, bytes: 0, entries: 0 }
-    }
-
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    fn take(&mut self, bytes: u64) -> Result<(), ImageError> {
-        self.entries += 1;
-        self.bytes = self.bytes.saturating_add(bytes);
-        if self.entries > self.limits.entries {
-            return Err(ImageError::TooLarge { limit: self.limits.entries, what: "files" });
-        }
-        if self.bytes > self.limits.bytes {
-            return Err(ImageError::TooLarge { limit: self.limits.bytes, what: "bytes" });
-        }
-        Ok(())
-    }
+/// The result of [`Target::add`].
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Added {
+    /// False if the entry was skipped, for example because it is a device.
+    pub(crate) is_kept: bool,
+    /// Number of folders above the entry that were created, because they did not exist.
+    pub(crate) folders: usize,
 }
 
 /// A place to which the layers of an image are applied: a folder on the disk, or a list of files in memory. The methods
 /// get a path as a list of its parts, such as `["etc", "hosts"]`. This list is never empty.
 pub(crate) trait Target {
     /// Adds an entry, and removes an existing entry with the same path. If both entries are folders, the existing
-    /// folder keeps its content. Returns `false` if the new entry is skipped, for example because it is a device.
-    fn add(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<bool>;
+    /// folder keeps its content. Creates the folders above the entry if they do not exist.
+    fn add(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<Added>;
 
     /// Removes an entry, if it exists. If the entry is a folder, also removes all its content.
     fn remove(&mut self, parts: &[&str]) -> io::Result<()>;
@@ -73,9 +52,10 @@ pub(crate) trait Target {
 /// The state of applying one layer.
 struct Layer<'a, T> {
     target: &'a mut T,
-    /// Paths that this layer has created. A whiteout (an entry that deletes files of lower layers) does not delete
-    /// these paths if it is in the same layer. The order of the entries does not matter.
-    own: HashSet<String>,
+    /// Paths of the entries that this layer has added. A whiteout (an entry that deletes files of lower layers) deletes
+    /// neither these entries nor the folders above them if it is in the same layer. The order of the entries does not
+    /// matter.
+    own: BTreeSet<String>,
 }
 
 /// Applies all layers of an image, and checks the digests of each layer.
@@ -110,17 +90,22 @@ fn apply(
     stream: impl Read,
     budget: &mut Budget,
 ) -> Result<(), ImageError> {
-    let mut layer = Layer { target, own: HashSet::new() };
-    let mut archive = tar::Archive::new(stream);
-    let unreadable = |error: io::Error| ImageError::Entry {
-        layer: name.to_owned(),
-        entry: "?".to_owned(),
-        problem: error.to_string(),
+    let mut layer = Layer { target, own: BTreeSet::new() };
+    let room = HeaderRoom::new();
+    let mut archive = tar::Archive::new(HeaderGuard::new(stream, &room));
+    let unreadable = |error: io::Error| {
+        error.downcast().unwrap_or_else(|error| ImageError::Entry {
+            layer: name.to_owned(),
+            entry: "?".to_owned(),
+            problem: error.to_string(),
+        })
     };
     for entry in archive.entries().map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
+        let mut entry = entry.map_err(unreadable)?;
+        let header_bytes = room.end_headers();
         let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        budget.take(entry.size())?;
+        let path_bytes = path.len() + entry.link_name_bytes().map_or(0, |target| target.len());
+        budget.take_entry(entry.size(), path_bytes, header_bytes)?;
         let problem = |problem: String| ImageError::Entry {
             layer: name.to_owned(),
             entry: path.escape_debug().to_string(),
@@ -131,55 +116,74 @@ fn apply(
         }
         let parts = parts(&path).map_err(|why| problem(why.to_owned()))?;
         // An entry without parts is the root itself.
-        let Some((last, above)) = parts.split_last() else { continue };
-        let applied = match last.strip_prefix(WHITEOUT) {
-            Some(_) if *last == OPAQUE => layer.empty(above),
-            Some(hidden) => layer.hide(above, hidden),
-            None => layer.put(&parts, entry),
-        };
-        applied.map_err(|error| problem(error.to_string()))?;
+        if let Some((last, above)) = parts.split_last() {
+            let folders = match last.strip_prefix(WHITEOUT) {
+                Some(_) if *last == OPAQUE => layer.empty(above).map(|()| 0),
+                Some(hidden) => layer.hide(above, hidden).map(|()| 0),
+                None => layer.put(&parts, &mut entry),
+            };
+            let folders = folders.map_err(|error| problem(error.to_string()))?;
+            budget.take_folders(folders, path.len())?;
+        }
+        // The content may be unread, or read in part.
+        io::copy(&mut entry, &mut io::sink()).map_err(unreadable)?;
+        room.end_content();
     }
+    // The digest of a layer includes the bytes after the last entry.
+    io::copy(&mut archive.into_inner(), &mut io::sink()).map_err(unreadable)?;
     Ok(())
 }
 
 impl<T: Target> Layer<'_, T> {
-    /// Adds an entry that is no whiteout.
-    fn put(&mut self, parts: &[&str], mut entry: Entry<'_, impl Read>) -> io::Result<()> {
-        if self.target.add(parts, &mut entry)? {
-            for end in 1..=parts.len() {
-                self.own.insert(parts[..end].join("/"));
-            }
+    /// Adds an entry that is no whiteout. Returns the number of folders above it that were created.
+    fn put(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<usize> {
+        let added = self.target.add(parts, entry)?;
+        if added.is_kept {
+            self.own.insert(parts.join("/"));
         }
-        Ok(())
+        Ok(added.folders)
     }
 
-    /// Deletes the file or folder `hidden` in the folder `above`. If this layer has created `hidden`, deletes
-    /// nothing.
+    /// Deletes the file or folder `hidden` in the folder `above`, except entries that this layer has added.
     fn hide(&mut self, above: &[&str], hidden: &str) -> io::Result<()> {
         if matches!(hidden, "" | "." | "..") {
             return Err(io::Error::other("it hides something other than a file"));
         }
-        let path = [above, &[hidden]].concat();
-        if self.own.contains(&path.join("/")) {
-            return Ok(());
-        }
-        self.target.remove(&path)
+        self.delete(&[above, &[hidden]].concat())
     }
 
-    /// Deletes the entries of a folder, except entries that this layer has created.
+    /// Deletes the entries of a folder, except entries that this layer has added.
     fn empty(&mut self, folder: &[&str]) -> io::Result<()> {
         if folder.is_empty() {
             return Err(io::Error::other("it hides the whole image"));
         }
         for child in self.target.children(folder)? {
-            self.hide(folder, &child)?;
+            self.delete(&[folder, &[child.as_str()]].concat())?;
         }
         Ok(())
+    }
+
+    /// Deletes an entry and all its content, except entries that this layer has added, and the folders above them.
+    fn delete(&mut self, parts: &[&str]) -> io::Result<()> {
+        if !self.is_own(&parts.join("/")) {
+            return self.target.remove(parts);
+        }
+        for child in self.target.children(parts)? {
+            self.delete(&[parts, &[child.as_str()]].concat())?;
+        }
+        Ok(())
+    }
+
+    /// Tells whether this layer has added an entry with this path, or an entry below this path.
+    fn is_own(&self, path: &str) -> bool {
+        let inside = format!("{path}/");
+        let first = self.own.range(inside.clone()..).next();
+        self.own.contains(path) || first.is_some_and(|first| first.starts_with(&inside))
     }
 }
 
 impl Target for Root {
-    fn add(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<bool> {
+    fn add(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<Added> {
         let (kind, mode) = (entry.header().entry_type(), entry.header().mode()?);
         let changed = entry.header().mtime().unwrap_or(0);
         let target = match kind {
@@ -196,12 +200,13 @@ impl Target for Root {
             self.forget();
         }
         let place = self.place(parts)?;
+        let mut is_kept = true;
         match &linked {
             Some(linked) => place.link_to(linked)?,
             None if make(&place, entry, mode, &target)? => place.changed_at(changed)?,
-            None => return Ok(false),
+            None => is_kept = false,
         }
-        Ok(true)
+        Ok(Added { is_kept, folders: place.created })
     }
 
     fn remove(&mut self, parts: &[&str]) -> io::Result<()> {
@@ -255,7 +260,7 @@ mod tests {
     use tar::{Builder, Header};
 
     use super::*;
-    use crate::image::ImageFiles;
+    use crate::image::{ImageFiles, ImageLimits};
 
     /// Builds a layer. Each entry consists of a name, a kind, and a content or a link target.
     fn layer(entries: &[(&str, EntryType, &str)]) -> Vec<u8> {
@@ -351,6 +356,25 @@ mod tests {
     }
 
     #[test]
+    fn a_deleted_file_stays_deleted_in_any_order_of_the_entries() {
+        let lower: &[(&str, EntryType, &str)] =
+            &[("a/b/old", FILE, ""), ("a/b/c/old", FILE, ""), ("a/bc", FILE, ""), ("ab", FILE, "")];
+        for (upper, expected) in [
+            (vec![("a/b/new", FILE, ""), ("a/.wh..wh..opq", FILE, "")], vec!["a", "a/b", "a/b/new", "ab"]),
+            (vec![("a/b/", DIR, ""), ("a/.wh..wh..opq", FILE, "")], vec!["a", "a/b", "ab"]),
+            (vec![("a/new", FILE, ""), (".wh.a", FILE, "")], vec!["a", "a/new", "ab"]),
+            (vec![("a/b/c/", DIR, ""), (".wh.a", FILE, "")], vec!["a", "a/b", "a/b/c", "ab"]),
+            (vec![("a/b/c", FILE, ""), ("a/.wh.b", FILE, "")], vec!["a", "a/b", "a/b/c", "a/bc", "ab"]),
+        ] {
+            for upper in [upper.clone(), upper.into_iter().rev().collect()] {
+                let dir = tempfile::tempdir().unwrap();
+                unpack(dir.path(), &[lower, &upper]).unwrap();
+                assert_eq!(listed(dir.path()), expected, "{upper:?}");
+            }
+        }
+    }
+
+    #[test]
     fn folders_and_links_replace_each_other() {
         let dir = tempfile::tempdir().unwrap();
         let link = EntryType::Symlink;
@@ -435,6 +459,26 @@ mod tests {
     }
 
     #[test]
+    fn long_headers_are_refused_before_they_are_read() {
+        let long = "x".repeat(2 << 20);
+        let expected = "the image has more than 1048576 bytes in the headers of one entry or after the last entry of \
+                        a tar file, which is the limit";
+        for kind in [EntryType::GNULongName, EntryType::GNULongLink, EntryType::XHeader] {
+            let dir = tempfile::tempdir().unwrap();
+            let entries = [("a", FILE, long.as_str()), ("long", kind, &long), ("b", FILE, "")];
+            assert_eq!(unpack(dir.path(), &[&entries]).unwrap_err(), expected, "{kind:?}");
+            assert_eq!(listed(dir.path()), ["a"]);
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let mut root = Root::open(dir.path()).unwrap();
+        let mut bytes = layer(&[("a", FILE, &long)]);
+        bytes.extend(vec![0; 2 << 20]);
+        let mut budget = Budget::new(ImageLimits::default());
+        let error = apply(&mut root, "a layer", &bytes[..], &mut budget).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
     fn too_much_is_too_much() {
         let dir = tempfile::tempdir().unwrap();
         let mut root = Root::open(dir.path()).unwrap();
@@ -445,5 +489,50 @@ mod tests {
         let many = layer(&[("a", FILE, ""), ("b", FILE, ""), ("c", FILE, "")]);
         let error = apply(&mut root, "a layer", &many[..], &mut Budget::new(limits)).unwrap_err();
         assert_eq!(error.to_string(), "the image has more than 2 files, which is the limit");
+    }
+
+    #[test]
+    fn folders_that_only_a_path_names_count_as_entries() {
+        let limits = ImageLimits { entries: 5, ..ImageLimits::default() };
+        let few: &[(&str, EntryType, &str)] = &[("a/b/c", FILE, ""), ("a/b/d", FILE, ""), ("a/b/", DIR, "")];
+        let many: &[(&str, EntryType, &str)] = &[("a/b/c", FILE, ""), ("a/d/e", FILE, ""), ("f", FILE, "")];
+        let paths = ImageLimits { path_bytes: 10, ..ImageLimits::default() };
+        let short: &[(&str, EntryType, &str)] = &[("a", FILE, ""), ("b", EntryType::Symlink, "to/a")];
+        let long: &[(&str, EntryType, &str)] = &[("a", FILE, ""), ("b", EntryType::Symlink, "to/a/file")];
+        for (entries, limits, expected) in [
+            (few, limits, None),
+            (many, limits, Some("the image has more than 5 files, which is the limit")),
+            (short, paths, None),
+            (
+                long,
+                paths,
+                Some("the image has more than 10 bytes in paths and link targets, which is the limit"),
+            ),
+            (
+                many,
+                paths,
+                Some("the image has more than 10 bytes in paths and link targets, which is the limit"),
+            ),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let bytes = layer(entries);
+            let mut root = Root::open(dir.path()).unwrap();
+            let unpacked = apply(&mut root, "a layer", &bytes[..], &mut Budget::new(limits));
+            let mut files = ImageFiles::default();
+            let listed = apply(&mut files, "a layer", &bytes[..], &mut Budget::new(limits));
+            for applied in [unpacked, listed] {
+                assert_eq!(applied.err().map(|error| error.to_string()).as_deref(), expected, "{entries:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_of_more_than_128_parts_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = "a/".repeat(129);
+        let entries = [("././@LongLink", EntryType::GNULongName, path.as_str()), ("a", DIR, "")];
+        let error = unpack(dir.path(), &[&entries]).unwrap_err();
+        assert!(error.ends_with("a layer can't be unpacked: its path has more than 128 parts"), "{error}");
+        assert_eq!(listed(dir.path()), [""; 0]);
     }
 }

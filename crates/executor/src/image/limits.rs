@@ -1,13 +1,17 @@
 //! Size limits of images.
 
-/// Size limits of an image. With these limits, an image from an unknown source can't fill the disk.
+/// Size limits of an image. With these limits, an image from an unknown source can fill neither the disk nor the
+/// memory. In addition, no path has more than 128 parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImageLimits {
     /// Maximum total size in bytes of all files after unpacking. Default: 16 GiB.
     pub bytes: u64,
-    /// Maximum number of files, folders and links. Default: one million.
+    /// Maximum number of files, folders and links, including folders that only the path of another entry names.
+    /// Default: one million.
     pub entries: u64,
+    /// Maximum total length in bytes of the paths and link targets of all these entries. Default: 256 MiB.
+    pub path_bytes: u64,
     /// Maximum size in bytes of one document, such as a manifest or a config. Default: 4 MiB.
     pub document_bytes: u64,
     /// Maximum number of layers. Default: 512.
@@ -16,6 +20,12 @@ pub struct ImageLimits {
 
 impl Default for ImageLimits {
     fn default() -> Self {
-        Self { bytes: 16 << 30, entries: 1_000_000, document_bytes: 4 << 20, layers: 512 }
+        Self {
+            bytes: 16 << 30,
+            entries: 1_000_000,
+            path_bytes: 256 << 20,
+            document_bytes: 4 << 20,
+            layers: 512,
+        }
     }
 }

@@ -26,6 +26,7 @@
 //! ```
 
 pub mod archive;
+mod budget;
 pub mod build;
 mod config;
 mod error;

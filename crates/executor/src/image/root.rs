@@ -21,6 +21,10 @@ use rustix::{
 /// Maximum length in bytes of one part of a path, on common file systems.
 const LONGEST_NAME: usize = 255;
 
+/// Maximum number of parts of a path in an image. Each part may be a folder that does not exist yet, so a layer with
+/// few entries could otherwise create very many folders.
+const MAX_PARTS: usize = 128;
+
 /// A folder in which paths are resolved as if the folder were `/`.
 #[derive(Debug)]
 pub(crate) struct Root {
@@ -34,12 +38,14 @@ pub(crate) struct Root {
 pub(crate) struct Place<'a> {
     folder: &'a OwnedFd,
     name: &'a str,
+    /// Number of folders that [`Root::place`] has created for this place.
+    pub(crate) created: usize,
 }
 
 /// Splits a path in an archive into its parts.
 ///
 /// # Errors
-/// The reason why the path is invalid: it leads upwards, or it can't be the name of a file.
+/// The reason why the path is invalid: it leads upwards, has too many parts, or can't be the name of a file.
 pub(crate) fn parts(path: &str) -> Result<Vec<&str>, &'static str> {
     let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
     if parts.contains(&"..") {
@@ -47,6 +53,9 @@ pub(crate) fn parts(path: &str) -> Result<Vec<&str>, &'static str> {
     }
     if path.contains('\0') || parts.iter().any(|part| part.len() > LONGEST_NAME) || path.len() > 4095 {
         return Err("its name is not one that a file can have");
+    }
+    if parts.len() > MAX_PARTS {
+        return Err("its path has more than 128 parts");
     }
     Ok(parts)
 }
@@ -61,12 +70,14 @@ impl Root {
     pub(crate) fn place<'a>(&'a mut self, parts: &[&'a str]) -> io::Result<Place<'a>> {
         let [above @ .., name] = parts else { return Err(io::ErrorKind::InvalidInput.into()) };
         let path: PathBuf = above.iter().collect();
+        let mut created = 0;
         if self.last.as_ref().is_none_or(|(last, _)| *last != path) {
-            let folder = self.make_folders(above)?;
+            let folder;
+            (folder, created) = self.make_folders(above)?;
             self.last = Some((path, folder));
         }
         let (_, folder) = self.last.as_ref().expect("it was set above");
-        Ok(Place { folder, name })
+        Ok(Place { folder, name, created })
     }
 
     /// Opens the parent folder of a path. Returns `None` if the parent folder does not exist.
@@ -93,25 +104,28 @@ impl Root {
         self.last = None;
     }
 
-    fn make_folders(&self, above: &[&str]) -> io::Result<OwnedFd> {
+    /// Opens a folder. Creates the folder and all folders above it if they do not exist, and returns their number.
+    fn make_folders(&self, above: &[&str]) -> io::Result<(OwnedFd, usize)> {
         let path: PathBuf = above.iter().collect();
         match self.open_folder(&path) {
             Err(Errno::NOENT) => {}
-            opened => return Ok(opened?),
+            opened => return Ok((opened?, 0)),
         }
         let mut folder = self.open_folder(Path::new(""))?;
         let mut path = PathBuf::new();
+        let mut created = 0;
         for part in above {
             path.push(part);
             folder = match self.open_folder(&path) {
                 Err(Errno::NOENT) => {
                     mkdirat(&folder, *part, Mode::from_raw_mode(0o755))?;
+                    created += 1;
                     self.open_folder(&path)?
                 }
                 opened => opened?,
             };
         }
-        Ok(folder)
+        Ok((folder, created))
     }
 
     fn open_folder(&self, path: &Path) -> Result<OwnedFd, Errno> {
@@ -234,7 +248,8 @@ mod tests {
     fn only_paths_that_stay_inside_are_taken() {
         assert_eq!(parts("./a//b/").unwrap(), ["a", "b"]);
         assert_eq!(parts("/etc/passwd").unwrap(), ["etc", "passwd"]);
-        for bad in ["..", "a/../../b", "../etc", &"x".repeat(256)] {
+        assert_eq!(parts(&"a/".repeat(128)).unwrap(), ["a"; 128]);
+        for bad in ["..", "a/../../b", "../etc", &"x".repeat(256), &"a/".repeat(129)] {
             assert!(parts(bad).is_err(), "{bad}");
         }
     }

@@ -12,13 +12,14 @@
 //! ```
 //!
 //! A process unpacks an image in the folder `fresh`, flushes the image to the disk, and then moves it to `images` by
-//! one rename. So an image in `images` is always complete. If two processes need the same image at the same time, only
-//! one of them unpacks it. While a job uses an image, the folder of the image is locked, and the image can't be pruned.
+//! one rename. So an image in `images` is always complete. The index is replaced in the same way. If two processes need
+//! the same image at the same time, only one of them unpacks it. While a job uses an image, the folder of the image is
+//! locked, and the image can't be pruned.
 
 use std::{
     collections::BTreeMap,
     fs::{self, DirBuilder, File},
-    io::{self, ErrorKind},
+    io::{self, ErrorKind, Write},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
@@ -33,10 +34,11 @@ use crate::{
     image::{
         Digest, ImageConfig, ImageError, ImageLimits, ImageName, Reference,
         archive::{Archive, Described},
+        budget::Budget,
         config::ConfigFile,
         error::io_error,
         files::ImageFiles,
-        layer::{Budget, apply_all},
+        layer::apply_all,
         root::{Root, parts},
     },
     outcome::Version,
@@ -372,7 +374,8 @@ impl Store {
         // The image is flushed to the disk, since it is kept for long and its files are not checked again
         // before use.
         syncfs(&fresh.lock).map_err(|errno| io_error("flush", &fresh.path)(errno.into()))?;
-        fs::rename(&fresh.path, &place).map_err(io_error("make", place))
+        let named = fs::rename(&fresh.path, &place).and_then(|()| sync_folder(&self.path.join("images")));
+        named.map_err(io_error("make", place))
     }
 
     fn image(&self, id: &Digest) -> Result<Option<Image>, ImageError> {
@@ -422,11 +425,15 @@ impl Store {
         let mut index = self.index()?;
         change(&mut index);
         let (path, fresh) = (self.path.join("index.json"), self.path.join("index.json.new"));
-        let written = serde_json::to_vec(&index)
-            .map_err(io::Error::other)
-            .and_then(|json| fs::write(&fresh, json))
-            .and_then(|()| fs::rename(&fresh, &path));
-        written.map_err(io_error("write", path))
+        // Without the flush, a power cut after the rename could leave an empty index.
+        let write = || {
+            let mut file = File::create(&fresh)?;
+            file.write_all(&serde_json::to_vec(&index).map_err(io::Error::other)?)?;
+            file.sync_all()?;
+            fs::rename(&fresh, &path)?;
+            sync_folder(&self.path)
+        };
+        write().map_err(io_error("write", path))
     }
 
     /// Removes an image. Returns `false` if a job uses it.
@@ -514,6 +521,11 @@ fn fill(folder: &Path, archive: &Archive, image: &Described, limits: ImageLimits
 
 fn make(path: &Path) -> Result<(), ImageError> {
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(io_error("make", path))
+}
+
+/// Flushes the names in a folder to the disk, so that they survive a power cut.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
 }
 
 /// Waits for a lock on a file. The kernel releases the lock when the process that holds it dies.

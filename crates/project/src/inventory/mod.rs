@@ -169,12 +169,14 @@ impl Draft {
     /// Adds the hosts of a pattern, such as `web[01:03]`, to a group. Each host gets `variables`. `span` is the place
     /// of the pattern.
     fn add_hosts(&mut self, group: &str, pattern: &str, span: Span, variables: &Variables) {
-        let room = MOST_HOSTS.saturating_sub(self.hosts.len());
-        let names = match range::expanded(pattern, room) {
+        let names = match range::expanded(pattern, MOST_HOSTS) {
             Ok(names) => names,
             Err(problem) => return self.error(span, format!("`{pattern}` {problem}")),
         };
         for name in names {
+            if self.hosts.len() == MOST_HOSTS && !self.hosts.contains_key(&name) {
+                return self.error(span, format!("the inventory has more than {MOST_HOSTS} hosts"));
+            }
             self.group(group).hosts.insert(name.clone());
             let (_, own) = self.hosts.entry(name).or_insert_with(|| (span, Variables::new()));
             own.extend(variables.clone());
@@ -300,5 +302,28 @@ fn is_plain(value: &Value) -> bool {
         // `ansible-inventory --list` prints a `!vault` value as a mapping with this key.
         Value::Object(entries) => !entries.contains_key("__ansible_vault") && entries.values().all(is_plain),
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inventory_has_a_maximum_number_of_hosts() {
+        let mut draft = Draft::new(&Source::new("hosts", ""));
+        draft.add_hosts(UNGROUPED, "h[1:100000]", Span::empty(0), &Variables::new());
+        // Hosts that exist may be added to other groups.
+        for pattern in ["h7", "h[1:60000]"] {
+            draft.add_hosts("web", pattern, Span::empty(0), &Variables::new());
+        }
+        assert_eq!((draft.hosts.len(), draft.groups["web"].hosts.len()), (MOST_HOSTS, 60_000));
+        assert!(draft.diagnostics.is_empty());
+        for (count, pattern) in ["one", "more[1:2]", "h[99999:100001]"].into_iter().enumerate() {
+            draft.add_hosts("web", pattern, Span::empty(0), &Variables::new());
+            let problem = draft.diagnostics.iter().last().unwrap();
+            assert_eq!(problem.message, "the inventory has more than 100000 hosts", "{pattern}");
+            assert_eq!((draft.diagnostics.len(), draft.hosts.len()), (count + 1, MOST_HOSTS), "{pattern}");
+        }
     }
 }
