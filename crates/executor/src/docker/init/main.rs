@@ -58,12 +58,16 @@
 //! `spec` reads the job, and `start` starts it. `streams` reads its output. `signals` and `processes` send
 //! events, and `life` decides when the job is over. `outputs` collects the job's files. `report` writes the
 //! lines, and `sys` wraps the system calls. Other programs also contain the files `folder_content`,
-//! `left_behind` and `refusal` (the reasons why a program can't be run).
+//! `left_behind`, `output_file`, `process_list` and `refusal` (the reasons why a program can't be run).
 
 #[path = "../../folder_content.rs"]
 mod folder_content;
 #[path = "../../left_behind.rs"]
 mod left_behind;
+#[path = "../../output_file.rs"]
+mod output_file;
+#[path = "../../process_list.rs"]
+mod process_list;
 #[path = "../../refusal.rs"]
 mod refusal;
 
