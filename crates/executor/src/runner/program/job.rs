@@ -30,10 +30,6 @@ pub(crate) trait Sink {
     /// Takes the next bytes of a stream. The runner passes only the first bytes of a stream, up to the limit
     /// of the job.
     fn take(&mut self, stream: usize, bytes: &[u8]);
-
-    /// Returns whether the sink accepts more bytes. If the sink accepts no bytes, the runner reads no output of the
-    /// job. The job must then wait if it writes more than its pipe holds.
-    fn has_space(&self) -> bool;
 }
 
 /// A job that runs or is ending.
