@@ -85,3 +85,19 @@ async fn outputs_are_read_where_openat2_is_refused() {
     let outputs: Vec<_> = report.iter().filter(|line| line.starts_with(['F', 'f'])).collect();
     assert_eq!(outputs, ["F 0 content", "f Zm91cgo=", "F 1 outside", "F 2 missing"]);
 }
+
+#[tokio::test]
+async fn a_job_ends_even_if_its_main_process_cannot_be_killed() {
+    if is_skipped() {
+        return;
+    }
+    // The program has no right to kill the processes of another user.
+    let script = "trap '' TERM; echo started; while :; do sleep 600; done";
+    let job = Job::command("setpriv").args(["--reuid", "65534", "--clear-groups", "sh", "-c", script]);
+    let mut job = job.timeout(Duration::from_millis(500));
+    job.limits.grace = Duration::from_millis(100);
+    let report = report(&job, &[], &["--cap-drop", "CAP_KILL"]).await;
+    assert!(report.iter().any(|line| line == "o c3RhcnRlZAo="), "{report:?}");
+    let last = report.last().unwrap();
+    assert!(last.starts_with("X ") && last.ends_with(" 8 0 timeout"), "{last}");
+}

@@ -174,9 +174,10 @@ fn run(spec: &Spec, report: &Report, sender: Sender<Event>, events: &Receiver<Ev
     stdout.begin(child.stdout.take());
     stderr.begin(child.stderr.take());
     let _it_waits = started.send(());
-    let end = life::run_to_end(spec, main, events, report);
-    // No process can write any more, so both streams have ended.
-    let totals = [stdout.end('O', report), stderr.end('E', report)];
+    let (end, are_gone) = life::run_to_end(spec, main, events, report);
+    // If all processes are gone, no process can write any more, so both streams end.
+    let limit = (!are_gone).then_some(streams::REMAINING);
+    let totals = [stdout.end('O', report, limit), stderr.end('E', report, limit)];
     outputs::bring_back(spec, report);
     report.say_end(&end, Some(started_at), totals)
 }
