@@ -28,6 +28,8 @@ const PROGRAMS: [(&str, &str, &[&str], &str); 2] = [
             "src/runner/protocol.rs",
             "src/folder_content.rs",
             "src/left_behind.rs",
+            "src/output_file.rs",
+            "src/process_list.rs",
             "src/refusal.rs",
         ],
         "the runner of warm containers could not be built, each job gets a fresh container",
@@ -35,7 +37,14 @@ const PROGRAMS: [(&str, &str, &[&str], &str); 2] = [
     (
         "windlass-init",
         "src/docker/init/main.rs",
-        &["src/docker/init", "src/folder_content.rs", "src/left_behind.rs", "src/refusal.rs"],
+        &[
+            "src/docker/init",
+            "src/folder_content.rs",
+            "src/left_behind.rs",
+            "src/output_file.rs",
+            "src/process_list.rs",
+            "src/refusal.rs",
+        ],
         "the first process of containers could not be built, the docker runtime can't run jobs",
     ),
 ];

@@ -125,10 +125,20 @@ mod job;
 mod left_behind;
 mod limits;
 mod outcome;
+// The programs inside containers use this module. Here it is only tested.
+#[cfg(all(test, feature = "docker"))]
+#[expect(
+    unsafe_code,
+    reason = "the file declares a system call, because the programs have only the standard library"
+)]
+mod output_file;
 #[cfg(feature = "docker")]
 pub mod pool;
 #[cfg(feature = "process")]
 pub mod process;
+// The programs inside containers use this module. Here it is only tested.
+#[cfg(all(test, feature = "docker"))]
+mod process_list;
 #[cfg(feature = "process")]
 mod refusal;
 #[cfg(feature = "docker")]

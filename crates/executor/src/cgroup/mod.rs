@@ -16,6 +16,8 @@ mod places;
 
 use std::sync::OnceLock;
 
+#[cfg(test)]
+pub(crate) use self::places::Place;
 pub(crate) use self::{
     controller::Controller,
     entrance::Entrance,

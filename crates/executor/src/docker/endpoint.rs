@@ -50,6 +50,8 @@ pub enum Host {
     Unix(PathBuf),
     /// A host and a port. The connection is encrypted if the endpoint has certificates.
     Tcp(String),
+    /// A host and a port. The connection is always encrypted, so the endpoint must have certificates.
+    Https(String),
     /// A machine that can be reached by `ssh` and can run `docker system dial-stdio`. The text has a form
     /// that `ssh` accepts, such as `user@host`.
     Ssh(String),
@@ -60,7 +62,8 @@ pub enum Host {
 pub struct Endpoint {
     /// Address of the container engine.
     pub host: Host,
-    /// Certificates for TCP. Without certificates, the connection is not encrypted.
+    /// Certificates for TCP. Without certificates, a connection to [`Host::Tcp`] is not encrypted, and a connection to
+    /// [`Host::Https`] is refused.
     pub tls: Option<Tls>,
     /// A text for people. It names the place where the address was found, for example `DOCKER_HOST`.
     pub source: String,
@@ -149,20 +152,18 @@ impl FromStr for Host {
         match scheme {
             _ if rest.is_empty() => Err(wrong()),
             "unix" => Ok(Self::Unix(rest.into())),
-            "tcp" | "http" | "https" => Ok(Self::Tcp(with_port(rest, scheme))),
+            "tcp" | "http" => Ok(Self::Tcp(with_port(rest, 2375))),
+            "https" => Ok(Self::Https(with_port(rest, 2376))),
             "ssh" => Ok(Self::Ssh(rest.to_owned())),
             _ => Err(wrong()),
         }
     }
 }
 
-fn with_port(rest: &str, scheme: &str) -> String {
-    let has_port = rest.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    match (has_port, scheme) {
-        (true, _) => rest.to_owned(),
-        (false, "https") => format!("{rest}:2376"),
-        (false, _) => format!("{rest}:2375"),
-    }
+/// Adds a port to an address that has none.
+fn with_port(address: &str, port: u16) -> String {
+    let has_port = address.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    if has_port { address.to_owned() } else { format!("{address}:{port}") }
 }
 
 impl fmt::Display for Host {
@@ -170,6 +171,7 @@ impl fmt::Display for Host {
         match self {
             Self::Unix(path) => write!(f, "unix://{}", path.display()),
             Self::Tcp(address) => write!(f, "tcp://{address}"),
+            Self::Https(address) => write!(f, "https://{address}"),
             Self::Ssh(address) => write!(f, "ssh://{address}"),
         }
     }
@@ -198,7 +200,7 @@ impl Endpoint {
     }
 
     fn at(host: Host, environment: &Environment, source: &str) -> Self {
-        let tls = if matches!(host, Host::Tcp(_)) { tls(environment) } else { None };
+        let tls = if matches!(host, Host::Tcp(_) | Host::Https(_)) { tls(environment) } else { None };
         Self { host, tls, source: source.to_owned() }
     }
 }
@@ -333,6 +335,13 @@ mod tests {
                 &[("DOCKER_HOST", "tcp://a:1"), ("DOCKER_TLS_VERIFY", "1"), ("DOCKER_CERT_PATH", "/c")],
                 "tcp://a:1 with TLS, by DOCKER_HOST",
             ),
+            ("https://a", &[], "https://a:2376, by the location"),
+            (
+                "docker",
+                &[("DOCKER_HOST", "https://a:1"), ("DOCKER_TLS_VERIFY", "1"), ("DOCKER_CERT_PATH", "/c")],
+                "https://a:1 with TLS, by DOCKER_HOST",
+            ),
+            ("http://a", &[], "tcp://a:2375, by the location"),
             (
                 "unix:///a",
                 &[("DOCKER_TLS_VERIFY", "1"), ("DOCKER_CERT_PATH", "/c")],

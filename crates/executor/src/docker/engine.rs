@@ -301,7 +301,15 @@ fn open(endpoint: &Endpoint, version: &ClientVersion) -> Result<Docker, EngineEr
     let docker = match (&endpoint.host, &endpoint.tls) {
         (Host::Unix(path), _) => Docker::connect_with_unix(&path.to_string_lossy(), NEVER, version),
         (Host::Tcp(_), None) => Docker::connect_with_http(&address, NEVER, version),
-        (Host::Tcp(_), Some(tls)) => {
+        (Host::Https(_), None) => {
+            return Err(EngineError::Unreachable {
+                endpoint: address,
+                problem: "https needs certificates: set DOCKER_TLS_VERIFY=1, and set DOCKER_CERT_PATH to the folder \
+                          with ca.pem, cert.pem and key.pem"
+                    .to_owned(),
+            });
+        }
+        (Host::Tcp(_) | Host::Https(_), Some(tls)) => {
             Docker::connect_with_ssl(&address, &tls.key, &tls.cert, &tls.ca, NEVER, version)
         }
         (Host::Ssh(_), _) => Docker::connect_with_ssh(&address, NEVER, version, None),

@@ -20,6 +20,8 @@ mod error;
 mod follow;
 mod handle;
 mod images;
+#[cfg(test)]
+mod init_tests;
 mod input;
 mod inspect;
 mod labels;

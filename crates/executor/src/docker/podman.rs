@@ -32,7 +32,7 @@ pub(crate) async fn is_rootless(endpoint: &Endpoint) -> Option<bool> {
         match (&endpoint.host, &endpoint.tls) {
             (Host::Unix(path), _) => query(UnixStream::connect(path).await.ok()?).await,
             (Host::Tcp(address), None) => query(TcpStream::connect(address).await.ok()?).await,
-            (Host::Tcp(_) | Host::Ssh(_), _) => None,
+            (Host::Tcp(_) | Host::Https(_) | Host::Ssh(_), _) => None,
         }
     };
     timeout(LIMIT, answer).await.ok().flatten()

@@ -32,7 +32,7 @@ use crate::{
 
 /// The static program that is the first process of each fresh container; empty if the program could not be
 /// built.
-static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/windlass-init"));
+pub(super) static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/windlass-init"));
 
 /// Folder with mode 0777 in the image that [`image`] builds. Docker gives a new volume the mode of the folder at which
 /// the volume is mounted. So all users may write to a new volume that is mounted at `PREPARED`.

@@ -9,7 +9,7 @@ use std::{
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     task::{JoinHandle, JoinSet},
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 
 use super::{
@@ -39,12 +39,20 @@ pub(crate) struct Slots {
 #[derive(Default)]
 struct State {
     /// Idle containers. The container that was used last is at the end.
-    idle: VecDeque<(Shape, RunnerConnection)>,
-    /// Number of containers that are in use, idle or starting.
+    idle: VecDeque<Idle>,
+    /// Number of containers that are in use, idle, starting or being pinged.
     there: usize,
     reaped: bool,
     keeper: bool,
-    ending: JoinSet<()>,
+    /// Tasks that remove, start or ping a container.
+    tasks: JoinSet<()>,
+}
+
+/// A container that no job uses.
+struct Idle {
+    connection: RunnerConnection,
+    shape: Shape,
+    since: Instant,
 }
 
 /// A container that one job uses.
@@ -94,7 +102,7 @@ impl Slots {
         let (found, evicted) = {
             let mut state = self.state();
             let found =
-                state.idle.iter().rposition(|(of, _)| *of == shape).and_then(|at| state.idle.remove(at));
+                state.idle.iter().rposition(|idle| idle.shape == shape).and_then(|at| state.idle.remove(at));
             // In a full pool, the container that was idle for longest is removed.
             let is_full = found.is_none() && state.there >= self.size;
             let evicted = if is_full { state.idle.pop_front() } else { None };
@@ -103,11 +111,11 @@ impl Slots {
             }
             (found, evicted)
         };
-        if let Some((_, connection)) = evicted {
-            self.retire(connection);
+        if let Some(evicted) = evicted {
+            self.retire(evicted.connection);
         }
         let connection = match found {
-            Some((_, connection)) => connection,
+            Some(found) => found.connection,
             None => self.start(&shape).await.inspect_err(|_| self.state().there -= 1)?,
         };
         self.keep_alive();
@@ -134,12 +142,24 @@ impl Slots {
     /// than the maximum. Otherwise it is removed.
     pub(crate) fn give(&self, slot: Slot, is_reusable: bool) {
         let Slot { connection, shape, _permit: permit } = slot;
-        if is_reusable && connection.is_whole() && connection.jobs() < JOBS && !self.permits.is_closed() {
-            self.state().idle.push_back((shape, connection));
+        if is_reusable && connection.is_whole() && connection.jobs() < JOBS {
+            self.keep(Idle { connection, shape, since: Instant::now() });
         } else {
             self.retire(connection);
         }
         drop(permit);
+    }
+
+    /// Keeps an idle container for later jobs. Removes the container if the pool is closed. Also removes it if the
+    /// pool has too many containers, because a job has started another container during a ping.
+    fn keep(&self, container: Idle) {
+        let mut state = self.state();
+        if self.permits.is_closed() || state.there > self.size {
+            drop(state);
+            return self.retire(container.connection);
+        }
+        let at = state.idle.partition_point(|idle| idle.since <= container.since);
+        state.idle.insert(at, container);
     }
 
     /// Removes a container whose [runner](crate::runner) no longer answers. If the container has ended by
@@ -154,8 +174,8 @@ impl Slots {
     fn retire(&self, connection: RunnerConnection) {
         let mut state = self.state();
         state.there -= 1;
-        while state.ending.try_join_next().is_some() {}
-        state.ending.spawn(async move {
+        while state.tasks.try_join_next().is_some() {}
+        state.tasks.spawn(async move {
             connection.end().await;
         });
     }
@@ -172,16 +192,18 @@ impl Slots {
         tokio::spawn(keep_alive(slots));
     }
 
-    async fn beat(&self) {
-        let count = self.state().idle.len();
-        for _ in 0..count {
-            let Some((shape, mut connection)) = self.state().idle.pop_front() else { return };
-            // The pool may have been closed in the meantime. Then this container must end, too.
-            if connection.ping().await.is_ok() && !self.permits.is_closed() {
-                self.state().idle.push_back((shape, connection));
-            } else {
-                self.retire(connection);
-            }
+    /// Pings the runners of all idle containers at the same time. A runner that does not answer delays no other ping.
+    fn beat(self: &Arc<Self>) {
+        let mut state = self.state();
+        for mut container in std::mem::take(&mut state.idle) {
+            let slots = self.clone();
+            state.tasks.spawn(async move {
+                if container.connection.ping().await.is_ok() {
+                    slots.keep(container);
+                } else {
+                    slots.retire(container.connection);
+                }
+            });
         }
     }
 
@@ -189,33 +211,33 @@ impl Slots {
     pub(crate) async fn close(&self) {
         self.permits.close();
         let all = async {
-            // A container that is still starting is removed as soon as it has started.
-            while let Some(mut ending) = self.end_all() {
-                while ending.join_next().await.is_some() {}
+            // A container that is starting or being pinged is removed afterwards.
+            while let Some(mut tasks) = self.end_all() {
+                while tasks.join_next().await.is_some() {}
             }
         };
         let _or_left_to_the_next = timeout(CLOSE_LIMIT, all).await;
     }
 
-    /// Begins to remove all idle containers. Returns the tasks of these removals and of earlier removals, or
-    /// `None` if no task is left.
+    /// Begins to remove all idle containers. Returns the tasks of these removals and all earlier tasks, or `None` if
+    /// no task is left.
     fn end_all(&self) -> Option<JoinSet<()>> {
         let mut state = self.state();
-        let mut ending = std::mem::take(&mut state.ending);
-        for (_, connection) in std::mem::take(&mut state.idle) {
+        let mut tasks = std::mem::take(&mut state.tasks);
+        for Idle { connection, .. } in std::mem::take(&mut state.idle) {
             state.there -= 1;
-            ending.spawn(async move {
+            tasks.spawn(async move {
                 connection.end().await;
             });
         }
-        (!ending.is_empty()).then_some(ending)
+        (!tasks.is_empty()).then_some(tasks)
     }
 
     /// Takes over the start of a container whose job was cancelled. When the container has started, it
     /// becomes idle.
     pub(crate) fn adopt(self: &Arc<Self>, taking: JoinHandle<Result<Slot, StartError>>) {
         let slots = self.clone();
-        self.state().ending.spawn(async move {
+        self.state().tasks.spawn(async move {
             if let Ok(Ok(slot)) = taking.await {
                 slots.give(slot, true);
             }
@@ -227,8 +249,194 @@ async fn keep_alive(slots: Weak<Slots>) {
     loop {
         sleep(BEAT).await;
         match slots.upgrade() {
-            Some(slots) => slots.beat().await,
+            Some(slots) => slots.beat(),
             None => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
+        sync::{mpsc, oneshot},
+        time::advance,
+    };
+
+    use super::*;
+    use crate::{
+        Job,
+        pool::{EndContainer, WarmContainer},
+        runner::protocol::{Frames, Reply, Request, VERSION},
+    };
+
+    /// A ping that a runner has received. The runner answers when the sender is used.
+    type Ping = (usize, oneshot::Sender<()>);
+
+    /// A carrier of runners that answer a ping when the test allows it.
+    struct Controlled {
+        pings: mpsc::UnboundedSender<Ping>,
+        started: Mutex<usize>,
+        ended: mpsc::UnboundedSender<usize>,
+    }
+
+    #[async_trait]
+    impl Carrier for Controlled {
+        async fn shape(&self, _job: &Job) -> Option<Shape> {
+            Some(Shape::default())
+        }
+
+        async fn start(&self, _shape: &Shape) -> Result<WarmContainer, StartError> {
+            let ((input, requests), (replies, output)) = (duplex(1024), duplex(1024));
+            let number = {
+                let mut started = self.started.lock().unwrap();
+                *started += 1;
+                *started
+            };
+            tokio::spawn(run(number, requests, replies, self.pings.clone()));
+            let end = Box::new(Ended(number, self.ended.clone()));
+            Ok(WarmContainer { input: Box::new(input), output: Box::new(output), image_digest: None, end })
+        }
+
+        async fn reap(&self) -> Result<(), RuntimeError> {
+            Ok(())
+        }
+    }
+
+    struct Ended(usize, mpsc::UnboundedSender<usize>);
+
+    #[async_trait]
+    impl EndContainer for Ended {
+        async fn end(self: Box<Self>) -> Option<String> {
+            self.1.send(self.0).unwrap();
+            None
+        }
+    }
+
+    async fn run(
+        number: usize,
+        mut requests: DuplexStream,
+        mut replies: DuplexStream,
+        pings: mpsc::UnboundedSender<Ping>,
+    ) {
+        let (mut frames, mut buffer) = (Frames::default(), [0; 1024]);
+        loop {
+            let request = match frames.next_frame().unwrap() {
+                Some(frame) => Request::decode(frame).unwrap(),
+                None => match requests.read(&mut buffer).await.unwrap() {
+                    0 => return,
+                    length => {
+                        frames.push(&buffer[..length]);
+                        continue;
+                    }
+                },
+            };
+            let reply = match request {
+                Request::Hello { .. } => Reply::Hello { version: VERSION, pid: 1 },
+                Request::Ping { number: ping } => {
+                    let (answer, answered) = oneshot::channel();
+                    pings.send((number, answer)).unwrap();
+                    answered.await.unwrap();
+                    Reply::Pong { number: ping }
+                }
+                other => panic!("unexpected request {other:?}"),
+            };
+            let mut bytes = Vec::new();
+            reply.encode(&mut bytes);
+            replies.write_all(&bytes).await.unwrap();
+        }
+    }
+
+    /// A pool of controlled runners.
+    struct Pool {
+        slots: Arc<Slots>,
+        pings: mpsc::UnboundedReceiver<Ping>,
+        ended: mpsc::UnboundedReceiver<usize>,
+    }
+
+    impl Pool {
+        fn new(size: usize) -> Self {
+            let ((pings_sender, pings), (ended_sender, ended)) =
+                (mpsc::unbounded_channel(), mpsc::unbounded_channel());
+            let carrier = Controlled { pings: pings_sender, started: Mutex::default(), ended: ended_sender };
+            let slots = Arc::new(Slots::new(Arc::new(carrier), "test", size));
+            // Only the test pings.
+            slots.state().keeper = true;
+            Self { slots, pings, ended }
+        }
+
+        async fn take(&self) -> Slot {
+            let permit = self.slots.permit().await.unwrap();
+            self.slots.clone().take(permit, Shape::default()).await.unwrap()
+        }
+
+        async fn ping(&mut self) -> Ping {
+            self.pings.recv().await.unwrap()
+        }
+
+        /// Waits until no container is being removed or pinged.
+        async fn settle(&self) {
+            loop {
+                let mut tasks = std::mem::take(&mut self.slots.state().tasks);
+                if tasks.is_empty() {
+                    return;
+                }
+                while tasks.join_next().await.is_some() {}
+            }
+        }
+
+        fn idle(&self) -> usize {
+            self.slots.state().idle.len()
+        }
+
+        fn there(&self) -> usize {
+            self.slots.state().there
+        }
+    }
+
+    #[tokio::test]
+    async fn a_pool_keeps_its_size_if_a_job_starts_during_a_ping() {
+        let mut pool = Pool::new(1);
+        let slot = pool.take().await;
+        pool.slots.give(slot, true);
+        pool.slots.beat();
+        let (_, answer) = pool.ping().await;
+        let other = pool.take().await;
+        answer.send(()).unwrap();
+        pool.settle().await;
+        assert_eq!((pool.ended.try_recv(), pool.there(), pool.idle()), (Ok(1), 1, 0));
+        pool.slots.give(other, true);
+        assert_eq!((pool.there(), pool.idle()), (1, 1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_runner_that_does_not_answer_delays_no_other_ping() {
+        let mut pool = Pool::new(3);
+        let mut slots = Vec::new();
+        for _ in 0..3 {
+            slots.push(pool.take().await);
+        }
+        for slot in slots {
+            pool.slots.give(slot, true);
+            advance(Duration::from_secs(1)).await;
+        }
+        let begun = Instant::now();
+        pool.slots.beat();
+        let mut pings = Vec::new();
+        for _ in 0..3 {
+            pings.push(pool.ping().await);
+        }
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+        // The containers keep their order, although the runners answer in another order.
+        pings.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
+        let unanswered = pings.pop().unwrap();
+        for (_, answer) in pings {
+            answer.send(()).unwrap();
+        }
+        pool.settle().await;
+        assert_eq!((pool.ended.try_recv(), pool.there()), (Ok(unanswered.0), 2));
+        let since: Vec<_> = pool.slots.state().idle.iter().map(|idle| idle.since).collect();
+        assert!(since.is_sorted() && since.len() == 2);
     }
 }

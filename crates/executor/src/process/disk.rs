@@ -193,7 +193,8 @@ impl Disk {
     }
 
     /// Tells whether a job belongs to an owner. If a power cut has truncated `job.json`, the job belongs to
-    /// no owner. If `job.json` can't be read, the function returns an error, since the owner is unknown.
+    /// no owner. If `job.json` can't be read, or if a later version of this program has written it, the function
+    /// returns an error, since the owner is unknown.
     fn is_of(&self, id: &JobId, owner: &Owner) -> Result<bool, RuntimeError> {
         let folder = self.folder(id);
         match record::read(&folder) {

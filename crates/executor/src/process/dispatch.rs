@@ -68,6 +68,8 @@ struct Dispatcher {
     settings: Settings,
     connection: Option<Connection>,
     jobs: HashMap<JobId, Job>,
+    /// Ids of the queued jobs, in the order of their submission. Each of these jobs is in `jobs`, with the stage
+    /// [`Stage::Queued`].
     queue: VecDeque<JobId>,
     /// Outcomes of [lost](End::Lost) jobs that ended while no caller waited for them, the oldest first. For example, a
     /// job is lost if it has removed its own folder. Then a later caller can't read the outcome from the folder.
@@ -136,7 +138,7 @@ impl Dispatcher {
                 let of_owner = |id: &&JobId| self.jobs.get(*id).is_some_and(|job| job.owner == owner);
                 let _gave_up = reply.send(self.queue.iter().filter(of_owner).cloned().collect());
             }
-            Message::Disconnect { reply } => self.disconnect(reply),
+            Message::Disconnect { reply } => self.disconnect(reply).await,
         }
     }
 
@@ -224,7 +226,7 @@ impl Dispatcher {
         Some(progress)
     }
 
-    fn disconnect(&mut self, reply: oneshot::Sender<()>) {
+    async fn disconnect(&mut self, reply: oneshot::Sender<()>) {
         self.disconnecting.push(reply);
         for id in std::mem::take(&mut self.queue) {
             self.fail(&id, "its owner closed the runtime before the job started");
@@ -233,20 +235,32 @@ impl Dispatcher {
             Some(connection) => connection.disconnect(),
             None => self.confirm_disconnect(),
         }
-        self.release_survivors();
+        self.release_survivors().await;
     }
 
-    /// Completes a requested disconnection from the supervisor, as soon as only jobs with the setting
-    /// [`OnOwnerDeath::Finish`] are left. The supervisor runs these jobs to their end, and this dispatcher
-    /// forgets them. If no job is left at all, the function does nothing: `lost_supervisor` confirms the
+    /// Completes a requested disconnection from the supervisor, as soon as the supervisor has only jobs with the
+    /// setting [`OnOwnerDeath::Finish`]. The supervisor runs these jobs to their end, and this dispatcher forgets
+    /// them. If the supervisor has no job at all, the function does nothing: `lost_supervisor` confirms the
     /// disconnection when the supervisor exits.
-    fn release_survivors(&mut self) {
-        let finish = |job: &Job| job.on_owner_death == OnOwnerDeath::Finish;
-        if !self.disconnecting.is_empty() && !self.jobs.is_empty() && self.jobs.values().all(finish) {
-            self.connection = None;
-            self.jobs.drain().for_each(|(_, job)| wake(job.waiters, &WakeReason::Changed));
-            self.confirm_disconnect();
+    ///
+    /// Jobs that were submitted during the disconnection stay in the queue. The function hands them over to another
+    /// supervisor.
+    async fn release_survivors(&mut self) {
+        if self.disconnecting.is_empty() || !self.has_only_survivors() {
+            return;
         }
+        self.connection = None;
+        for (_, job) in self.jobs.extract_if(|_, job| job.is_handed_over()) {
+            wake(job.waiters, &WakeReason::Changed);
+        }
+        self.confirm_disconnect();
+        self.admit().await;
+    }
+
+    /// Tells whether the supervisor has jobs, and all of them have the setting [`OnOwnerDeath::Finish`].
+    fn has_only_survivors(&self) -> bool {
+        let mut handed_over = self.jobs.values().filter(|job| job.is_handed_over()).peekable();
+        handed_over.peek().is_some() && handed_over.all(|job| job.on_owner_death == OnOwnerDeath::Finish)
     }
 
     fn confirm_disconnect(&mut self) {
@@ -304,7 +318,7 @@ impl Dispatcher {
             }
         }
         self.admit().await;
-        self.release_survivors();
+        self.release_survivors().await;
     }
 
     /// Adds an outcome to `lost`, for the next caller that waits for the job. If `lost` already has [`MOST_LOST`]
@@ -368,6 +382,10 @@ impl Job {
             waiters: Vec::new(),
             watchers: Vec::new(),
         }
+    }
+
+    fn is_handed_over(&self) -> bool {
+        matches!(self.stage, Stage::HandedOver)
     }
 
     fn answer(&mut self, answer: Result<(), RuntimeError>) {

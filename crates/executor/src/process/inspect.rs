@@ -229,6 +229,18 @@ mod tests {
     }
 
     #[test]
+    fn a_job_with_a_newer_record_is_not_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = JobFolder::at(dir.path().to_owned());
+        let state = |text: &str| {
+            fs::write(folder.record(), text).unwrap();
+            inspect(&folder)
+        };
+        assert_eq!(state(r#"{"version":1,"prog"#).unwrap(), FolderState::Gone);
+        assert!(state("{\"version\":2,\"program\":\"sh\"}\n").is_err());
+    }
+
+    #[test]
     fn head_and_tail_come_from_wherever_they_are() {
         for (stored, rest, total, keep, text) in CUTS {
             assert_eq!(stream(stored, rest, total, keep).text(), text, "{stored} {rest} {keep}");

@@ -6,6 +6,7 @@ use std::{
     fs, io,
     os::unix::ffi::OsStrExt,
     path::Path,
+    sync::OnceLock,
     thread,
     time::{Duration, Instant},
 };
@@ -42,8 +43,44 @@ const KILL_LIMIT: Duration = Duration::from_secs(2);
 /// `/proc` instead.
 const FEW: i32 = 512;
 
-/// Lists the living processes whose ids are at least `oldest`. If the kernel has assigned more than [`FEW`] ids
-/// since `oldest`, or has started again with low ids, the function lists all living processes.
+/// Minimum time in which the kernel assigns one id on average. A clone of a process takes longer, on all processors
+/// together.
+const ASSIGNMENT: Duration = Duration::from_micros(2);
+
+/// Default of the kernel's setting `pid_max`, which is the smallest value on usual hosts.
+const PID_MAX: u32 = 32_768;
+
+/// The id of a process, and the time of its start or an earlier time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Birth {
+    pub(crate) pid: i32,
+    pub(crate) at: Instant,
+}
+
+impl Birth {
+    /// Returns the birth of this process. The first call determines the time. So the supervisor calls the function
+    /// when it starts.
+    pub(crate) fn of_this_process() -> Self {
+        static AT: OnceLock<Instant> = OnceLock::new();
+        let pid = rustix::process::getpid().as_raw_nonzero().get();
+        Self { pid, at: *AT.get_or_init(Instant::now) }
+    }
+
+    /// Tells whether the ids of all later processes are larger than the id of this process, if the last assigned id
+    /// is. This is not certain once the kernel may have assigned all ids, and started again with low ids.
+    fn is_recent(&self) -> bool {
+        static CYCLE: OnceLock<Duration> = OnceLock::new();
+        let cycle = CYCLE.get_or_init(|| {
+            let most = fs::read_to_string("/proc/sys/kernel/pid_max");
+            ASSIGNMENT * most.ok().and_then(|most| most.trim().parse().ok()).unwrap_or(PID_MAX)
+        });
+        self.at.elapsed() < *cycle
+    }
+}
+
+/// Lists the living processes whose ids are at least the id of `oldest`. The function lists all living processes in
+/// three cases: the kernel has assigned more than [`FEW`] ids since `oldest`, has started again with low ids, or may
+/// have assigned all ids since `oldest`.
 ///
 /// The kernel assigns ids in increasing order. So the ids of a process's descendants are between the id of the
 /// process and the last assigned id. During a short job, the kernel assigns only a few ids. Probing each of these
@@ -52,10 +89,11 @@ const FEW: i32 = 512;
 /// The function stops when it has probed the last assigned id. A new process that starts afterwards is not in the
 /// list. If such a process descends from `oldest`, the list contains its parent. If the parent is new, too, the
 /// list contains the nearest ancestor that is not new.
-pub(crate) fn processes_since(oldest: i32) -> io::Result<Vec<Process>> {
+pub(crate) fn processes_since(oldest: Birth) -> io::Result<Vec<Process>> {
     let mut found = Vec::new();
-    let mut next = oldest;
-    while let Some(last) = last_pid().filter(|last| (oldest..oldest.saturating_add(FEW)).contains(last)) {
+    let few = oldest.pid..oldest.pid.saturating_add(FEW);
+    let mut next = oldest.pid;
+    while let Some(last) = last_pid().filter(|last| few.contains(last) && oldest.is_recent()) {
         if next > last {
             return Ok(found);
         }
@@ -194,6 +232,21 @@ mod tests {
     fn we_are_among_the_processes_either_way() {
         let me = i32::try_from(std::process::id()).unwrap();
         assert!(processes().unwrap().iter().any(|process| process.pid == me));
-        assert!(processes_since(me).unwrap().iter().any(|process| process.pid == me));
+        let birth = Birth { pid: me, at: Instant::now() };
+        assert!(processes_since(birth).unwrap().iter().any(|process| process.pid == me));
+    }
+
+    #[test]
+    fn a_process_with_a_lower_id_is_found_when_the_ids_may_have_started_again() {
+        let start = || std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let pid = |child: &std::process::Child| i32::try_from(child.id()).unwrap();
+        let mut children = [start(), start()];
+        let at = Instant::now().checked_sub(Duration::from_secs(60)).unwrap();
+        let found = processes_since(Birth { pid: pid(&children[1]), at }).unwrap();
+        for child in &mut children {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        assert!(found.iter().any(|process| process.pid == pid(&children[0])));
     }
 }

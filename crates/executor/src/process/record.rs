@@ -34,8 +34,9 @@ pub(crate) struct Record {
 /// with a line break, the function ignores the line. In this case, the line is still being written, or its writer died.
 ///
 /// # Errors
-/// All errors of reading, and [`io::ErrorKind::InvalidData`] when the file is malformed. A power cut may
-/// truncate the file.
+/// All errors of reading. [`io::ErrorKind::InvalidData`] when the file is no JSON, because a power cut has truncated
+/// it. [`io::ErrorKind::Unsupported`] when the file is JSON, but not of this version. A later version of this
+/// program may have written it.
 pub(crate) fn read(folder: &JobFolder) -> io::Result<Option<Record>> {
     let Some(bytes) = read_if_there(&folder.record())? else { return Ok(None) };
     let first = bytes.iter().position(|byte| *byte == b'\n');
@@ -136,8 +137,16 @@ pub(crate) fn to_json<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
     serde_json::to_vec(value).map_err(io::Error::other)
 }
 
+/// Parses a value from JSON.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidData`] when `bytes` is no JSON. [`io::ErrorKind::Unsupported`] when it is JSON, but not the
+/// form of a `T`.
 pub(crate) fn from_json<T: for<'a> Deserialize<'a>>(bytes: &[u8]) -> io::Result<T> {
-    serde_json::from_slice(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    serde_json::from_slice(bytes).map_err(|error| {
+        let kind = if error.is_data() { io::ErrorKind::Unsupported } else { io::ErrorKind::InvalidData };
+        io::Error::new(kind, error)
+    })
 }
 
 /// Creates a file, or truncates an existing file. `mode` defines who can read a new file.
@@ -205,5 +214,22 @@ mod tests {
     fn where_there_is_none_there_is_none_and_half_a_one_is_an_error() {
         assert!(record(&[]).unwrap().is_none());
         assert_eq!(record(&[("job.json", "{")]).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn a_newer_or_unknown_record_is_not_mistaken_for_half_a_one() {
+        let newer = |text: &str| text.replace("\"version\":1", "\"version\":2");
+        let unknown = |text: &str| text.replace("\"version\":1", "\"version\":1,\"later\":true");
+        for text in [
+            newer(JOB_1),
+            unknown(JOB_1),
+            format!("{JOB_1}\n{}\n", newer(OUTCOME_1)),
+            format!("{JOB_1}\n{}\n", unknown(OUTCOME_1)),
+        ] {
+            let error = record(&[("job.json", &text)]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::Unsupported, "{text}");
+        }
+        let error = record(&[("job.json", &newer(JOB_1))]).unwrap_err();
+        assert!(error.to_string().starts_with("version 2 is newer"), "{error}");
     }
 }

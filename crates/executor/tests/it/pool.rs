@@ -1,7 +1,7 @@
 //! Tests the pool and its runner without containers: runners are children of the test. They run through the
 //! same suite.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, os::unix::fs::PermissionsExt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use windlass_executor::{
@@ -186,6 +186,36 @@ impl Carrier for Deaf {
     async fn reap(&self) -> Result<(), RuntimeError> {
         self.0.reap().await
     }
+}
+
+#[tokio::test]
+async fn a_job_ends_even_if_its_main_process_cannot_be_killed() {
+    if !rustix::process::geteuid().is_root() {
+        return crate::skipped(&"it needs root");
+    }
+    let world = World::new(1);
+    let runners = world.place.folder().join("runners");
+    let write = |name: &str, content: &[u8]| {
+        let path = runners.join(name);
+        std::fs::write(&path, content).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    write("real", runner::program().unwrap());
+    // The runner has no right to kill the processes of another user.
+    let wrapper = "#!/bin/sh\nexec setpriv --inh-caps -kill --bounding-set -kill \"${0%/*}/real\" \"$@\"\n";
+    write("windlass-runner", wrapper.as_bytes());
+    let script = "trap '' TERM; echo $$; while :; do sleep 600; done";
+    let stuck = Job::command("setpriv").args(["--reuid", "65534", "--clear-groups", "sh", "-c", script]);
+    let mut stuck = stuck.timeout(Duration::from_millis(500));
+    stuck.limits.grace = Duration::from_millis(100);
+    let (job, limit) = (id("stuck"), Duration::from_secs(120));
+    let ended = tokio::time::timeout(limit, world.pool.run(&job, &stuck)).await;
+    let outcome = ended.expect("the job does not end").unwrap();
+    assert_eq!(outcome.end, End::TimedOut);
+    // The session of the main process.
+    let main = rustix::process::Pid::from_raw(outcome.stdout.text().trim().parse().unwrap()).unwrap();
+    rustix::process::kill_process_group(main, rustix::process::Signal::KILL).unwrap();
+    world.close().await;
 }
 
 #[tokio::test]

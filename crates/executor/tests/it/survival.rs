@@ -11,7 +11,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 use windlass_executor::{
-    End, Found, Job, JobEvent, JobId, OnOwnerDeath, Runtime, RuntimeError, process::ControlGroups,
+    End, Found, Job, JobEvent, JobId, Limits, OnOwnerDeath, Runtime, RuntimeError, process::ControlGroups,
 };
 
 use crate::{
@@ -204,6 +204,36 @@ async fn a_job_that_is_half_made_was_never_there() {
     let runtime = Arc::new(place.runtime());
     assert!(!half_made.exists(), "{:?}", files(&place.state()));
     assert_eq!(runtime.find(&id("job")).await.unwrap(), Found::Never);
+    place.is_left_clean(runtime).await;
+}
+
+#[tokio::test]
+async fn a_job_that_is_submitted_while_the_runtime_closes_runs() {
+    let place = Place::new();
+    let runtime = Arc::new(place.runtime());
+    let slow =
+        "trap 'mkfifo late; read go < late; exit' TERM; echo ready; while :; do sleep 600 & wait; done";
+    let mut limits = Limits::default();
+    limits.grace = Duration::from_secs(600);
+    seen(&runtime, &id("killed"), &sh(slow).limits(limits)).await;
+    let survivor = sh(GATED).on_owner_death(OnOwnerDeath::Finish);
+    seen(&runtime, &id("survivor"), &survivor).await;
+    let closing = tokio::spawn({
+        let runtime = runtime.clone();
+        async move { runtime.close().await }
+    });
+    let late = place.state().join("killed/work/late");
+    until("the job gets SIGTERM", async || late.exists()).await;
+    let new = sh("exit 3").on_owner_death(OnOwnerDeath::Finish);
+    runtime.submit(&id("new"), &new).await.unwrap();
+    fs::write(late, "on\n").unwrap();
+    closing.await.unwrap().unwrap();
+    assert_eq!(runtime.wait(&id("new")).await.unwrap().end, End::Exited(3));
+    fs::write(gate(&place, "survivor"), "on\n").unwrap();
+    assert_eq!(runtime.wait(&id("survivor")).await.unwrap().end, End::Exited(7));
+    for job in ["killed", "survivor", "new"] {
+        runtime.remove(&id(job)).await.unwrap();
+    }
     place.is_left_clean(runtime).await;
 }
 

@@ -57,7 +57,9 @@ pub(crate) enum End {
 /// Waits for the end of the main process. Ends the job at its time limit, or when its end is requested. Then
 /// kills all remaining processes. If the main process has ended by itself, reports the names of the remaining
 /// processes.
-pub(crate) fn run_to_end(spec: &Spec, main: i32, events: &Receiver<Event>, report: &Report) -> End {
+///
+/// Also returns whether all processes are gone. A process that waits for a broken disk can't be killed.
+pub(crate) fn run_to_end(spec: &Spec, main: i32, events: &Receiver<Event>, report: &Report) -> (End, bool) {
     let over = Instant::now().checked_add(spec.timeout);
     let mut drained = 0;
     let (end, grace) = loop {
@@ -77,14 +79,14 @@ pub(crate) fn run_to_end(spec: &Spec, main: i32, events: &Receiver<Event>, repor
         None => drain(events, drained),
         Some(grace) => terminate(events, grace),
     };
-    if !is_alone {
+    let are_gone = is_alone || {
         let left = if grace.is_none() { names() } else { Vec::new() };
         if !left.is_empty() {
             report.say_bytes("L", left.join("\n").as_bytes());
         }
-        kill(events);
-    }
-    end
+        kill(events)
+    };
+    (end, are_gone)
 }
 
 fn next(events: &Receiver<Event>, until: Option<Instant>) -> Result<Event, RecvTimeoutError> {
@@ -137,14 +139,15 @@ fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     one.into_iter().chain(other).min()
 }
 
-/// Kills all other processes of this container until none is left.
-fn kill(events: &Receiver<Event>) {
+/// Kills all other processes of this container until none is left, or until the time [`KILL_LIMIT`] has passed. Returns
+/// whether no process is left.
+fn kill(events: &Receiver<Event>) -> bool {
     let limit = Instant::now() + KILL_LIMIT;
     loop {
         kill_all_others();
         match next(events, Some(Instant::now() + LOOK)) {
-            Ok(Event::Alone) | Err(RecvTimeoutError::Disconnected) => return,
-            _ if Instant::now() > limit => return,
+            Ok(Event::Alone) | Err(RecvTimeoutError::Disconnected) => return true,
+            _ if Instant::now() > limit => return false,
             _ => {}
         }
     }

@@ -58,12 +58,16 @@
 //! `spec` reads the job, and `start` starts it. `streams` reads its output. `signals` and `processes` send
 //! events, and `life` decides when the job is over. `outputs` collects the job's files. `report` writes the
 //! lines, and `sys` wraps the system calls. Other programs also contain the files `folder_content`,
-//! `left_behind` and `refusal` (the reasons why a program can't be run).
+//! `left_behind`, `output_file`, `process_list` and `refusal` (the reasons why a program can't be run).
 
 #[path = "../../folder_content.rs"]
 mod folder_content;
 #[path = "../../left_behind.rs"]
 mod left_behind;
+#[path = "../../output_file.rs"]
+mod output_file;
+#[path = "../../process_list.rs"]
+mod process_list;
 #[path = "../../refusal.rs"]
 mod refusal;
 
@@ -170,9 +174,10 @@ fn run(spec: &Spec, report: &Report, sender: Sender<Event>, events: &Receiver<Ev
     stdout.begin(child.stdout.take());
     stderr.begin(child.stderr.take());
     let _it_waits = started.send(());
-    let end = life::run_to_end(spec, main, events, report);
-    // No process can write any more, so both streams have ended.
-    let totals = [stdout.end('O', report), stderr.end('E', report)];
+    let (end, are_gone) = life::run_to_end(spec, main, events, report);
+    // If all processes are gone, no process can write any more, so both streams end.
+    let limit = (!are_gone).then_some(streams::REMAINING);
+    let totals = [stdout.end('O', report, limit), stderr.end('E', report, limit)];
     outputs::bring_back(spec, report);
     report.say_end(&end, Some(started_at), totals)
 }

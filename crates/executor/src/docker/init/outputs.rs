@@ -1,19 +1,17 @@
 //! Reports the requested outputs of a job from its working folder.
 
 use std::{
-    ffi::CString,
     fs::File,
     io::{self, Read},
-    os::{fd::AsFd, unix::fs::FileTypeExt},
     path::Path,
 };
 
 use crate::{
     WORK,
     folder_content::{self, Unlisted},
+    output_file::{self, Unopened},
     report::{PIECE, Report, base64},
     spec::{Output, Spec},
-    sys::{self, Open},
 };
 
 /// Reports the state of each requested output, such as `missing`. If an output can be read, also reports its
@@ -67,24 +65,11 @@ fn list(path: &Path, max: u64) -> Result<Vec<u8>, String> {
 /// Opens the file of an output. On failure, returns the state for the line `F` of the report, such as `missing` (see
 /// the table in `main.rs`).
 fn open(path: &Path, max: u64) -> Result<io::Take<File>, String> {
-    let unreadable = |error: io::Error| unreadable(&error);
-    // Opening a device can have side effects, so the file type is checked before the file is opened.
-    let found = open_below_work(path, Open::Named).and_then(|file| file.metadata());
-    let kind = found.map(|found| found.file_type()).map_err(|error| match error.raw_os_error() {
-        Some(sys::ENOENT | sys::ENOTDIR) => "missing".to_owned(),
-        Some(sys::EXDEV | sys::ELOOP) => "outside".to_owned(),
-        _ => unreadable(error),
-    })?;
-    if kind.is_dir() || kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device()
-    {
-        return Err("notafile".to_owned());
-    }
-    let file = open_below_work(path, Open::ForReading).map_err(unreadable)?;
-    let length = file.metadata().map_err(unreadable)?.len();
-    if length > max { Err(format!("large {length}")) } else { Ok(file.take(max)) }
-}
-
-fn open_below_work(path: &Path, how: Open) -> io::Result<File> {
-    let path = CString::new(path.as_os_str().as_encoded_bytes()).map_err(io::Error::other)?;
-    sys::open_below(File::open(WORK)?.as_fd(), &path, how).map(File::from)
+    output_file::open(Path::new(WORK), path, max).map(|(file, _)| file.take(max)).map_err(|why| match why {
+        Unopened::Missing => "missing".to_owned(),
+        Unopened::Outside => "outside".to_owned(),
+        Unopened::NotAFile => "notafile".to_owned(),
+        Unopened::TooLarge(length) => format!("large {length}"),
+        Unopened::Unreadable(why) => format!("unreadable {}", base64(why.as_bytes())),
+    })
 }

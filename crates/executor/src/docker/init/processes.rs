@@ -1,8 +1,8 @@
 //! Lists, ends and reaps all processes of the container except this program, which is process 1.
 
-use std::{collections::HashSet, fs, io, sync::mpsc::Sender};
+use std::{collections::HashSet, io, sync::mpsc::Sender};
 
-use crate::{left_behind, life::Event, sys};
+use crate::{left_behind, life::Event, process_list, sys};
 
 /// The processes to which SIGTERM was sent. They are identified by id and name, since an id may be reused.
 #[derive(Default)]
@@ -17,19 +17,13 @@ impl Terminated {
     /// Sends SIGTERM to new orphans: processes whose parent has ended, and that have not received SIGTERM yet. A
     /// process with a living parent gets no signal, because its parent may have started it for the cleanup.
     pub(crate) fn terminate_orphans(&mut self) {
-        self.terminate(|parent| parent == Some("1"));
+        self.terminate(|parent| parent == 1);
     }
 
-    fn terminate(&mut self, wanted: impl Fn(Option<&str>) -> bool) {
-        for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let Some(pid) = process.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
-                continue;
-            };
-            let Ok(stat) = fs::read_to_string(process.path().join("stat")) else { continue };
-            // `PID (NAME) STATE PARENT …`, where a name may contain parentheses and spaces.
-            let Some((name, rest)) = stat.rsplit_once(") ") else { continue };
-            if pid != 1 && wanted(rest.split(' ').nth(1)) && self.0.insert((pid, name.to_owned())) {
-                sys::send(pid, sys::SIGTERM);
+    fn terminate(&mut self, wanted: impl Fn(i32) -> bool) {
+        for process in process_list::others() {
+            if wanted(process.parent) && self.0.insert((process.pid, process.name)) {
+                sys::send(process.pid, sys::SIGTERM);
             }
         }
     }
@@ -38,15 +32,7 @@ impl Terminated {
 /// Returns the names of the other living processes of this container, sorted and without duplicates. Returns at most
 /// [`LEFT_BEHIND`](left_behind::LEFT_BEHIND) names.
 pub(crate) fn names() -> Vec<String> {
-    let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let named = numbers.filter(|pid| *pid != 1).filter_map(|pid| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        let (before, rest) = stat.rsplit_once(") ")?;
-        let is_dead = rest.starts_with(['Z', 'X']);
-        (!is_dead).then(|| before.split_once(" (").map(|(_, name)| name.to_owned()))?
-    });
-    left_behind::reported(named)
+    left_behind::reported(process_list::others().into_iter().map(|process| process.name))
 }
 
 /// Kills all other processes of this container. This program is the first process of the container. A signal that

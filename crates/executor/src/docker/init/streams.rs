@@ -4,8 +4,12 @@
 use std::{
     collections::VecDeque,
     io::{self, Read},
-    sync::mpsc::{Receiver, Sender, channel},
-    thread::{self, JoinHandle},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread,
+    time::Duration,
 };
 
 use crate::{
@@ -14,19 +18,30 @@ use crate::{
     spec::Spec,
 };
 
+/// Maximum time to wait for the end of a stream that a process holds open which can't be killed.
+pub(crate) const REMAINING: Duration = Duration::from_millis(250);
+
 /// A thread that reads one stream.
 pub(crate) struct Pump<R> {
     stream: Sender<Option<R>>,
-    thread: JoinHandle<Tail>,
+    progress: Arc<Mutex<Progress>>,
+    /// Receiver without messages. It is disconnected when the thread has ended.
+    ended: Receiver<()>,
 }
 
-/// The value that the thread of a [`Pump`] returns at the end of the stream.
+/// The part of a stream that the thread of a [`Pump`] has read.
 #[derive(Default)]
-struct Tail {
-    /// Number of bytes of the whole stream.
+struct Progress {
+    /// Number of bytes that were read.
     total: u64,
-    /// Last bytes of the stream, without those that the thread has already reported.
+    /// Last bytes that were read, without those that the thread has already reported.
     rest: VecDeque<u8>,
+    /// Whether [`Pump::end`] no longer waits. The thread then reports nothing more.
+    is_over: bool,
+}
+
+fn locked(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Starts a thread that reads a stream of the job, and writes the bytes to `report` in lines that begin with `letter`.
@@ -48,13 +63,16 @@ pub(crate) fn pump<R: Read + Send + 'static>(
     let (spill, keep) = (spec.spill.max(keep), usize::try_from(keep.div_ceil(2)).unwrap_or(usize::MAX));
     let (report, events) = (report.clone(), events.clone());
     let (stream, begin) = channel();
-    let thread = thread::spawn(move || {
-        let Ok(Some(stream)) = Receiver::<Option<R>>::recv(&begin) else { return Tail::default() };
-        let tail = take_all(stream, letter, spill, keep, &report);
+    let (running, ended) = channel();
+    let progress = Arc::<Mutex<Progress>>::default();
+    let read = progress.clone();
+    thread::spawn(move || {
+        let _running: Sender<()> = running;
+        let Ok(Some(stream)) = Receiver::<Option<R>>::recv(&begin) else { return };
+        take_all(stream, letter, spill, keep, &report, &read);
         let _over = events.send(Event::Drained);
-        tail
     });
-    Pump { stream, thread }
+    Pump { stream, progress, ended }
 }
 
 impl<R> Pump<R> {
@@ -64,35 +82,51 @@ impl<R> Pump<R> {
         let _it_waits = self.stream.send(stream);
     }
 
-    /// Waits until the thread has read the whole stream. Then reports the last bytes that the thread has not reported.
-    /// Returns the length of the stream.
-    pub(crate) fn end(self, letter: char, report: &Report) -> u64 {
-        let tail = self.thread.join().unwrap_or_default();
-        for piece in Vec::from(tail.rest).chunks(PIECE) {
+    /// Waits until the thread has read the whole stream, or until the time `limit` has passed. Then reports the last
+    /// bytes that the thread has not reported. Returns the number of bytes that were read.
+    pub(crate) fn end(self, letter: char, report: &Report, limit: Option<Duration>) -> u64 {
+        let _ended = match limit {
+            Some(limit) => self.ended.recv_timeout(limit).ok(),
+            None => self.ended.recv().ok(),
+        };
+        let mut progress = locked(&self.progress);
+        progress.is_over = true;
+        for piece in Vec::from(std::mem::take(&mut progress.rest)).chunks(PIECE) {
             report.say_bytes(letter.encode_utf8(&mut [0; 4]), piece);
         }
-        tail.total
+        progress.total
     }
 }
 
 /// Reports the first `spill` bytes of the stream, and keeps the last `keep` bytes of the rest.
-fn take_all(mut stream: impl Read, letter: char, spill: u64, keep: usize, report: &Report) -> Tail {
-    let mut tail = Tail::default();
+fn take_all(
+    mut stream: impl Read,
+    letter: char,
+    spill: u64,
+    keep: usize,
+    report: &Report,
+    progress: &Mutex<Progress>,
+) {
     let mut chunk = vec![0; PIECE * 4];
     loop {
         let length = match stream.read(&mut chunk) {
-            Ok(0) => return tail,
+            Ok(0) => return,
             Ok(length) => length,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => return tail,
+            Err(_) => return,
         };
-        let fits = usize::try_from(spill.saturating_sub(tail.total)).unwrap_or(usize::MAX).min(length);
-        tail.total += length as u64;
+        let mut progress = locked(progress);
+        if progress.is_over {
+            return;
+        }
+        let fits = usize::try_from(spill.saturating_sub(progress.total)).unwrap_or(usize::MAX).min(length);
+        progress.total += length as u64;
         for piece in chunk[..fits].chunks(PIECE) {
             report.say_bytes(letter.encode_utf8(&mut [0; 4]), piece);
         }
         let rest = &chunk[fits..length];
-        tail.rest.extend(&rest[rest.len().saturating_sub(keep)..]);
-        tail.rest.drain(..tail.rest.len().saturating_sub(keep));
+        progress.rest.extend(&rest[rest.len().saturating_sub(keep)..]);
+        let excess = progress.rest.len().saturating_sub(keep);
+        progress.rest.drain(..excess);
     }
 }

@@ -5,9 +5,8 @@
 //! architectures have the same values.
 
 use std::{
-    ffi::{CStr, CString, c_char, c_int, c_long, c_uint, c_ulong, c_void},
+    ffi::{CString, c_char, c_int, c_uint, c_ulong, c_void},
     io,
-    os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
     path::Path,
     ptr,
 };
@@ -26,7 +25,6 @@ unsafe extern "C" {
     fn pthread_sigmask(how: c_int, set: *const SigSet, old: *mut SigSet) -> c_int;
     fn sigwait(set: *const SigSet, signal: *mut c_int) -> c_int;
     fn signal(signal: c_int, handler: usize) -> usize;
-    fn syscall(number: c_long, ...) -> c_long;
     fn open(path: *const c_char, flags: c_int, ...) -> c_int;
     fn write(fd: c_int, bytes: *const c_void, length: usize) -> isize;
     fn close(fd: c_int) -> c_int;
@@ -38,11 +36,6 @@ pub(crate) const SIGKILL: i32 = 9;
 pub(crate) const SIGTERM: i32 = 15;
 const SIGPIPE: i32 = 13;
 
-pub(crate) const ENOENT: i32 = 2;
-pub(crate) const EXDEV: i32 = 18;
-pub(crate) const ENOTDIR: i32 = 20;
-pub(crate) const ELOOP: i32 = 40;
-
 const SIG_DFL: usize = 0;
 const SIG_SETMASK: c_int = 2;
 const RLIMIT_CORE: c_int = 4;
@@ -50,12 +43,6 @@ const RLIMIT_NOFILE: c_int = 7;
 const PR_SET_DUMPABLE: c_int = 4;
 const X_OK: c_int = 1;
 const O_WRONLY: c_int = 1;
-const O_NONBLOCK: u64 = 0o4000;
-const O_CLOEXEC: u64 = 0o2_000_000;
-const O_PATH: u64 = 0o10_000_000;
-const OPENAT2: c_long = 437;
-const RESOLVE_NO_MAGICLINKS: u64 = 2;
-const RESOLVE_BENEATH: u64 = 8;
 
 /// Protects this process from other processes of the same user in the container: they can't trace this process or
 /// open its file descriptors. Also disables core files for this process and its children. The limit for core files
@@ -185,38 +172,4 @@ impl Image {
         }
         io::Error::last_os_error()
     }
-}
-
-/// The way to open a path: for reading, or only to get a descriptor that names the path (`O_PATH`).
-#[derive(Clone, Copy)]
-pub(crate) enum Open {
-    Named,
-    ForReading,
-}
-
-/// The arguments of `openat2`.
-#[repr(C)]
-struct OpenHow {
-    flags: u64,
-    mode: u64,
-    resolve: u64,
-}
-
-/// Opens a path below a folder. The kernel ensures that no link leads out of the folder.
-pub(crate) fn open_below(folder: BorrowedFd<'_>, path: &CStr, how: Open) -> io::Result<OwnedFd> {
-    let flags = match how {
-        Open::Named => O_PATH,
-        // A pipe without a writer must not block this process.
-        Open::ForReading => O_NONBLOCK,
-    };
-    let how = OpenHow { flags: flags | O_CLOEXEC, mode: 0, resolve: RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
-    // SAFETY: all pointers are valid for the call, and the kernel gets the size of the structure.
-    let fd =
-        unsafe { syscall(OPENAT2, folder.as_raw_fd(), path.as_ptr(), &raw const how, size_of::<OpenHow>()) };
-    let fd = c_int::try_from(fd).map_err(io::Error::other)?;
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel has just returned this descriptor, and no other value owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

@@ -16,7 +16,7 @@ use rustix::{
 
 use crate::{
     Bounds, Limits,
-    cgroup::{self, Controller, Entrance, Group, Version, delegate, end_all},
+    cgroup::{self, Controller, Entrance, Group, Places, Version, delegate, end_all},
     process::{
         groups,
         layout::StateDir,
@@ -63,6 +63,14 @@ pub(crate) struct Groups {
     /// Whether the kernel lets a child process live in a new control group. Unset until
     /// [`lets_children_live`](Self::lets_children_live) has tested it.
     tried: OnceCell<bool>,
+}
+
+/// The folders of a group with limits.
+#[derive(Debug)]
+struct LimitingFolders {
+    all: BTreeMap<PathBuf, Version>,
+    /// Folder for the limit of each controller.
+    of: BTreeMap<Controller, (PathBuf, Version)>,
 }
 
 impl Groups {
@@ -131,30 +139,8 @@ impl Groups {
         needed: &BTreeSet<Controller>,
         placement: Placement,
     ) -> io::Result<Group> {
-        let places = cgroup::places();
-        let mut of = BTreeMap::new();
-        let mut made: BTreeMap<PathBuf, (PathBuf, Version)> = BTreeMap::new();
-        for controller in needed {
-            let missing = || io::Error::other(format!("there is no control group for {}", controller.name()));
-            let place = places.limit.get(controller).ok_or_else(missing)?;
-            let folder = match made.get(&place.folder) {
-                Some(folder) => folder.clone(),
-                None => (self.folder(&place.folder, place.version, &Controller::ALL)?, place.version),
-            };
-            made.insert(place.folder.clone(), folder.clone());
-            of.insert(*controller, folder);
-        }
-        let mut folders: BTreeMap<_, _> = made.into_values().collect();
-        // If a group with limits is a control group of version 2, this group also tracks the processes of the
-        // job. Otherwise a group without limits is added for this purpose. A process can be in only one group
-        // of version 2, so a second one is never added.
-        if placement == Placement::Host
-            && !folders.values().any(|version| *version == Version::V2)
-            && let Some(place) = &places.track
-        {
-            folders.insert(self.folder(&place.folder, place.version, &[])?, place.version);
-        }
-        let mut group = Group::new(folders);
+        let LimitingFolders { all, of } = self.limiting_folders(cgroup::places(), needed, placement)?;
+        let mut group = Group::new(all);
         if !self.lets_children_live(&group) {
             group.remove();
             return Err(io::Error::other("the kernel kills processes that start in a new control group"));
@@ -169,6 +155,50 @@ impl Groups {
         Ok(group)
     }
 
+    /// Creates the folders for a group with limits. After an error, no created folder is left.
+    fn limiting_folders(
+        &self,
+        places: &Places,
+        needed: &BTreeSet<Controller>,
+        placement: Placement,
+    ) -> io::Result<LimitingFolders> {
+        let mut of = BTreeMap::new();
+        let mut made: BTreeMap<PathBuf, (PathBuf, Version)> = BTreeMap::new();
+        let mut create = || {
+            for controller in needed {
+                let missing =
+                    || io::Error::other(format!("there is no control group for {}", controller.name()));
+                let place = places.limit.get(controller).ok_or_else(missing)?;
+                let folder = match made.get(&place.folder) {
+                    Some(folder) => folder.clone(),
+                    None => (self.folder(&place.folder, place.version, &Controller::ALL)?, place.version),
+                };
+                made.insert(place.folder.clone(), folder.clone());
+                of.insert(*controller, folder);
+            }
+            // If a group with limits is a control group of version 2, this group also tracks the processes of
+            // the job. Otherwise a group without limits is added for this purpose. A process can be in only one
+            // group of version 2, so a second one is never added.
+            if placement == Placement::Host
+                && !made.values().any(|(_, version)| *version == Version::V2)
+                && let Some(place) = &places.track
+            {
+                let folder = self.folder(&place.folder, place.version, &[])?;
+                made.insert(place.folder.clone(), (folder, place.version));
+            }
+            Ok(())
+        };
+        let created = create();
+        let all: BTreeMap<_, _> = made.into_values().collect();
+        match created {
+            Ok(()) => Ok(LimitingFolders { all, of }),
+            Err(error) => {
+                Group::new(all).remove();
+                Err(error)
+            }
+        }
+    }
+
     /// Creates a folder for the group of one job, in the hierarchy of `place`.
     fn folder(
         &self,
@@ -177,12 +207,13 @@ impl Groups {
         controllers: &[Controller],
     ) -> io::Result<PathBuf> {
         let own = place.join(&self.name);
-        if self.made.borrow_mut().insert(own.clone()) {
+        if !self.made.borrow().contains(&own) {
             // The path is recorded before the folder exists, so that later processes find the folder after
-            // any crash.
+            // any crash. After an error, the next call repeats both steps. The file may then list the path twice.
             let mut note = File::options().append(true).create(true).mode(0o600).open(&self.note)?;
             note.write_all(format!("{}\n", own.display()).as_bytes())?;
             fs::create_dir(&own)?;
+            self.made.borrow_mut().insert(own.clone());
         }
         if version == Version::V2 {
             delegate(&own, controllers);
@@ -259,4 +290,45 @@ fn lives(entrance: &Entrance) -> bool {
     // task reaps the child.
     let ended = Pid::from_raw(pid).map(|pid| waitpid(Some(pid), WaitOptions::empty()));
     matches!(ended, Some(Ok(Some((_, status)))) if status.exited())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cgroup::Place;
+
+    #[test]
+    fn an_error_at_the_first_group_does_not_prevent_the_next_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let (state, place) = (StateDir::new(dir.path().join("jobs")), dir.path().join("hierarchy"));
+        let groups = Groups::new(&state, "one");
+        let folder = || groups.folder(&place, Version::V1, &[]);
+        assert!(folder().is_err(), "the list of groups can't be written");
+        fs::create_dir_all(state.control()).unwrap();
+        assert!(folder().is_err(), "the folder can't be created");
+        fs::create_dir(&place).unwrap();
+        assert!(folder().unwrap().is_dir());
+        assert!(folder().unwrap().is_dir());
+    }
+
+    #[test]
+    fn a_group_that_fails_leaves_no_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = StateDir::new(dir.path().join("jobs"));
+        fs::create_dir_all(state.control()).unwrap();
+        let groups = Groups::new(&state, "one");
+        let place = |name: &str| Place { folder: dir.path().join(name), version: Version::V1 };
+        fs::create_dir(dir.path().join("memory")).unwrap();
+        let left = || fs::read_dir(dir.path().join("memory").join(&groups.name)).unwrap().count();
+        let limit = [(Controller::Memory, place("memory")), (Controller::Pids, place("missing"))];
+        let places = Places { track: Some(place("missing")), limit: limit.into() };
+        let both = [Controller::Memory, Controller::Pids].into();
+        assert!(groups.limiting_folders(&places, &both, Placement::Sandbox).is_err());
+        assert_eq!(left(), 0, "the second controller has no folder");
+        let memory = [Controller::Memory].into();
+        assert!(groups.limiting_folders(&places, &memory, Placement::Host).is_err());
+        assert_eq!(left(), 0, "the group that tracks processes has no folder");
+        let folders = groups.limiting_folders(&places, &memory, Placement::Sandbox).unwrap();
+        assert_eq!((folders.all.len(), left()), (1, 1));
+    }
 }

@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep};
 use crate::{
     cgroup::Group,
     left_behind,
-    process::procfs::{self, Process, processes_since},
+    process::procfs::{self, Birth, Process, processes_since},
 };
 
 /// Maximum time for a killed process to disappear. A process that waits for a broken disk can't be killed.
@@ -41,7 +41,7 @@ pub(crate) type MainProcesses = Rc<RefCell<BTreeSet<i32>>>;
 /// The processes of one running job.
 #[derive(Debug)]
 pub(crate) struct Members {
-    main: i32,
+    main: Birth,
     orphans: Orphans,
     group: Option<Group>,
     mains: MainProcesses,
@@ -58,8 +58,8 @@ pub(crate) enum Orphans {
 }
 
 impl Members {
-    pub(crate) fn new(main: i32, orphans: Orphans, group: Option<Group>, mains: MainProcesses) -> Self {
-        mains.borrow_mut().insert(main);
+    pub(crate) fn new(main: Birth, orphans: Orphans, group: Option<Group>, mains: MainProcesses) -> Self {
+        mains.borrow_mut().insert(main.pid);
         Self { main, orphans, group, mains }
     }
 
@@ -165,14 +165,14 @@ impl Members {
             Orphans::Marked(folder) => folder,
             Orphans::In(first) => {
                 let all = processes_since(self.main)?;
-                return Ok(members(all, self.main, |process| process.parent == *first));
+                return Ok(members(all, self.main.pid, |process| process.parent == *first));
             }
         };
         let mains = self.mains.borrow();
-        let alone = mains.iter().all(|main| *main == self.main);
+        let alone = mains.iter().all(|main| *main == self.main.pid);
         let supervisor = supervisor();
-        let all = processes_since(if alone { supervisor } else { self.main })?;
-        Ok(members(all, self.main, |process| {
+        let all = processes_since(if alone { Birth::of_this_process() } else { self.main })?;
+        Ok(members(all, self.main.pid, |process| {
             process.parent == supervisor
                 && !mains.contains(&process.pid)
                 && (alone || process.is_marked(folder))
@@ -182,7 +182,7 @@ impl Members {
 
 impl Drop for Members {
     fn drop(&mut self) {
-        self.mains.borrow_mut().remove(&self.main);
+        self.mains.borrow_mut().remove(&self.main.pid);
     }
 }
 

@@ -59,6 +59,7 @@ use crate::{
         inspect::{self, FolderState},
         layout::{JobFolder, StateDir},
         memory::Memory,
+        procfs::Birth,
         record::{self, Record},
         wire::{Input, Reply, Request, VERSION, line},
     },
@@ -95,6 +96,8 @@ pub fn supervise() -> ExitCode {
 
 fn serve() -> io::Result<()> {
     die_of_any_panic();
+    // The first call determines the time of the supervisor's start.
+    Birth::of_this_process();
     // Jobs run as the same user: they must not read or write the supervisor's memory.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     confine::leave_keyring();

@@ -16,6 +16,7 @@ use crate::{
     outcome::Version,
     process::{
         layout::JobFolder,
+        procfs::Birth,
         record::{Ending, JobRecord},
         supervisor::{
             context::Context,
@@ -87,6 +88,7 @@ impl Job {
         let (limits, groups) = (&self.record.limits, &self.context.groups);
         let placement = if sandbox.is_some() { Placement::Sandbox } else { Placement::Host };
         let mut group = groups.of(limits, placement);
+        let begun = std::time::Instant::now();
         let started = match &mut group {
             Ok(group) => {
                 spawn::start(&self.folder, &self.record, input, sandbox.as_ref(), group, groups).await
@@ -113,7 +115,7 @@ impl Job {
         let running = Running {
             started: Timestamp::now(),
             status: self.context.reaper.status_of(pid),
-            members: Members::new(pid, orphans, group, self.context.mains.clone()),
+            members: Members::new(Birth { pid, at: begun }, orphans, group, self.context.mains.clone()),
             sandbox,
             pumps: None,
         };

@@ -1,18 +1,15 @@
 //! Creates, collects and removes the folders and files of a job.
 
 use std::{
-    ffi::CString,
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
     io::{self, Seek, Write},
-    os::{
-        fd::{AsFd, AsRawFd},
-        unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
-    },
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
 use crate::{
     folder_content::{self, Unlisted},
+    output_file::{self, Unopened},
     protocol::{OutputSpec, OutputState},
     sys,
 };
@@ -130,64 +127,12 @@ pub(crate) fn output(work: &Path, request: &OutputSpec) -> (OutputState, Option<
             Err(Unlisted::Unreadable(why)) => (OutputState::Unreadable(why), None),
         };
     }
-    match open(work, &request.path) {
-        Ok(file) => match file.metadata() {
-            Ok(found) if !found.is_file() => (OutputState::NotAFile, None),
-            Ok(found) if found.len() > request.max_bytes => (OutputState::TooLarge(found.len()), None),
-            Ok(found) => (OutputState::Content(found.len()), Some(file)),
-            Err(error) => (OutputState::Unreadable(error.to_string()), None),
-        },
-        Err(Refused::NotAFile) => (OutputState::NotAFile, None),
-        Err(Refused::Error(error)) => match error.raw_os_error().unwrap_or(0) {
-            sys::ENOENT | sys::ENOTDIR => (OutputState::Missing, None),
-            sys::EXDEV | sys::ELOOP => (OutputState::Outside, None),
-            _ => (OutputState::Unreadable(error.to_string()), None),
-        },
+    match output_file::open(work, Path::new(&request.path), request.max_bytes) {
+        Ok((file, length)) => (OutputState::Content(length), Some(file)),
+        Err(Unopened::Missing) => (OutputState::Missing, None),
+        Err(Unopened::Outside) => (OutputState::Outside, None),
+        Err(Unopened::NotAFile) => (OutputState::NotAFile, None),
+        Err(Unopened::TooLarge(length)) => (OutputState::TooLarge(length), None),
+        Err(Unopened::Unreadable(why)) => (OutputState::Unreadable(why), None),
     }
-}
-
-enum Refused {
-    NotAFile,
-    Error(io::Error),
-}
-
-impl From<io::Error> for Refused {
-    fn from(error: io::Error) -> Self {
-        Self::Error(error)
-    }
-}
-
-fn open(work: &Path, path: &str) -> Result<File, Refused> {
-    let folder = File::open(work)?;
-    let name = CString::new(path).map_err(io::Error::other)?;
-    // Opening a device can have side effects, so the file type is checked before the file is opened.
-    let named = match sys::open_below(folder.as_fd(), &name, sys::Open::Named) {
-        Err(error) if matches!(error.raw_os_error(), Some(sys::ENOSYS | sys::EPERM)) => {
-            return open_resolved(work, path);
-        }
-        named => named?,
-    };
-    let seen = fs::metadata(format!("/proc/self/fd/{}", named.as_raw_fd()));
-    if !seen.map_or_else(|_| File::from(named).metadata(), Ok)?.is_file() {
-        return Err(Refused::NotAFile);
-    }
-    Ok(File::from(sys::open_below(folder.as_fd(), &name, sys::Open::ForReading)?))
-}
-
-/// Opens the file without `openat2`, for kernels or seccomp filters that refuse this call. All processes of
-/// the job have ended, so no path can change between the check and the use.
-fn open_resolved(work: &Path, path: &str) -> Result<File, Refused> {
-    let (work, path) = (work.canonicalize()?, work.join(path));
-    let is_link_to_the_outside = || fs::read_link(&path).is_ok_and(|target| target.is_absolute());
-    let resolved = match path.canonicalize() {
-        Err(_) if is_link_to_the_outside() => return Err(io::Error::from_raw_os_error(sys::EXDEV).into()),
-        resolved => resolved?,
-    };
-    if !resolved.starts_with(&work) {
-        return Err(io::Error::from_raw_os_error(sys::EXDEV).into());
-    }
-    if !fs::metadata(&resolved)?.is_file() {
-        return Err(Refused::NotAFile);
-    }
-    Ok(File::open(resolved)?)
 }

@@ -30,10 +30,6 @@ pub(crate) trait Sink {
     /// Takes the next bytes of a stream. The runner passes only the first bytes of a stream, up to the limit
     /// of the job.
     fn take(&mut self, stream: usize, bytes: &[u8]);
-
-    /// Returns whether the sink accepts more bytes. If the sink accepts no bytes, the runner reads no output of the
-    /// job. The job must then wait if it writes more than its pipe holds.
-    fn has_space(&self) -> bool;
 }
 
 /// A job that runs or is ending.
@@ -203,14 +199,19 @@ impl Job {
 
     /// Returns the time at which [`step`](Self::step) must be called if no event arrives earlier.
     pub(crate) fn look_at(&self) -> Instant {
-        if let Some(drained) = self.drain_until {
-            let open = self.streams.iter().any(|stream| stream.pipe.is_some());
-            return if open { drained.min(self.processes.look_at()) } else { self.processes.look_at() };
+        if self.processes.are_being_killed() {
+            return self.processes.look_at();
         }
-        match self.patience {
-            Some(patience) => patience.min(self.processes.look_at()),
-            None => self.time_over,
+        match (self.patience, self.drain_until) {
+            (Some(patience), _) => patience.min(self.processes.look_at()),
+            (None, Some(drained)) if self.has_open_stream() => drained,
+            (None, Some(_)) => self.processes.look_at(),
+            (None, None) => self.time_over,
         }
+    }
+
+    fn has_open_stream(&self) -> bool {
+        self.streams.iter().any(|stream| stream.pipe.is_some())
     }
 
     /// Checks whether the job must end, and takes the next action to end its processes. For example, the function
@@ -229,9 +230,11 @@ impl Job {
                 return false;
             }
         }
-        let Some(drained) = self.drain_until else { return false };
-        if Instant::now() < drained && self.streams.iter().any(|stream| stream.pipe.is_some()) {
-            return false;
+        match self.drain_until {
+            // The main process has ended, but its status is not known yet.
+            None if !self.processes.cannot_be_killed() => return false,
+            Some(drained) if Instant::now() < drained && self.has_open_stream() => return false,
+            _ => {}
         }
         // A timeout or a cancellation interrupts the main process. Other processes are then expected to
         // remain, so they are not reported.

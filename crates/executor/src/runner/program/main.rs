@@ -18,6 +18,10 @@
 mod folder_content;
 #[path = "../../left_behind.rs"]
 mod left_behind;
+#[path = "../../output_file.rs"]
+mod output_file;
+#[path = "../../process_list.rs"]
+mod process_list;
 #[path = "../protocol.rs"]
 mod protocol;
 #[path = "../../refusal.rs"]

@@ -11,7 +11,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{left_behind, sys};
+use crate::{
+    left_behind,
+    process_list::{self, Process, own_id},
+    sys,
+};
 
 /// First pause between two checks for remaining processes.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
@@ -19,14 +23,6 @@ const LAST_PAUSE: Duration = Duration::from_millis(20);
 
 /// Maximum time for a killed process to disappear. A process that waits for a broken disk can't be killed.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
-
-/// A living process.
-struct Process {
-    pid: i32,
-    parent: i32,
-    session: i32,
-    name: String,
-}
 
 /// The processes of one job, and the progress of ending them.
 pub(crate) struct Processes {
@@ -65,6 +61,16 @@ impl Processes {
         self.look_at
     }
 
+    /// Tells whether [`kill`](Self::kill) was called.
+    pub(crate) fn are_being_killed(&self) -> bool {
+        self.killing_since.is_some()
+    }
+
+    /// Tells whether [`kill`](Self::kill) has given up: processes are left, although they were killed long ago.
+    pub(crate) fn cannot_be_killed(&self) -> bool {
+        self.killing_since.is_some_and(|since| since.elapsed() > KILL_LIMIT)
+    }
+
     /// Sends SIGTERM to the processes of the job. Returns `true` if no process is left. Otherwise the caller calls
     /// the function again at the time that [`look_at`](Self::look_at) returns.
     ///
@@ -76,7 +82,7 @@ impl Processes {
         }
         let alive = self.alive(others);
         let first = self.terminated.is_empty();
-        for process in alive.iter().filter(|process| first || process.parent == me()) {
+        for process in alive.iter().filter(|process| first || process.parent == own_id()) {
             if self.terminated.insert((process.pid, process.name.clone())) {
                 sys::send(process.pid, sys::SIGTERM);
             }
@@ -101,10 +107,10 @@ impl Processes {
         if others.childless {
             return true;
         }
-        let since = *self.killing_since.get_or_insert_with(|| {
+        if self.killing_since.is_none() {
+            self.killing_since = Some(Instant::now());
             self.pause = FIRST_PAUSE;
-            Instant::now()
-        });
+        }
         let alone = self.is_alone(others);
         if alone {
             sys::kill_all_others();
@@ -114,7 +120,7 @@ impl Processes {
             sys::send(process.pid, sys::SIGKILL);
         }
         self.rest();
-        alive.is_empty() || since.elapsed() > KILL_LIMIT
+        alive.is_empty() || self.cannot_be_killed()
     }
 
     fn rest(&mut self) {
@@ -129,14 +135,14 @@ impl Processes {
     fn alive(&self, others: Others<'_>) -> Vec<Process> {
         let alone = self.is_alone(others);
         let is_own_orphan = |process: &Process| {
-            process.parent == me()
+            process.parent == own_id()
                 && !others.mains.contains(&process.pid)
                 && (alone || has_variable(process.pid, &self.mark))
         };
         let is_root = |process: &Process| {
             process.pid == self.main || process.session == self.main || is_own_orphan(process)
         };
-        let (mut found, mut rest): (Vec<_>, Vec<_>) = all().into_iter().partition(is_root);
+        let (mut found, mut rest): (Vec<_>, Vec<_>) = process_list::others().into_iter().partition(is_root);
         let mut next = 0;
         while let Some(parent) = found.get(next).map(|process| process.pid) {
             let (children, others): (Vec<_>, Vec<_>) =
@@ -147,31 +153,6 @@ impl Processes {
         }
         found
     }
-}
-
-fn me() -> i32 {
-    i32::try_from(std::process::id()).unwrap_or(0)
-}
-
-fn all() -> Vec<Process> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    numbers.filter(|pid| *pid != me()).filter_map(read).collect()
-}
-
-/// Parses `/proc/<pid>/stat`: `pid (name) state ppid pgrp session …`. Returns `None` for a process that has
-/// ended.
-fn read(pid: i32) -> Option<Process> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat);
-    let (name, fields) = stat.split_once(" (")?.1.rsplit_once(") ")?;
-    let mut fields = fields.split(' ');
-    if matches!(fields.next()?, "Z" | "X") {
-        return None;
-    }
-    let parent = fields.next()?.parse().ok()?;
-    let session = fields.nth(1)?.parse().ok()?;
-    Some(Process { pid, parent, session, name: name.to_owned() })
 }
 
 fn has_variable(pid: i32, variable: &str) -> bool {

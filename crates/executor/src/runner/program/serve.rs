@@ -143,10 +143,6 @@ impl Sink for ToOwner<'_> {
         let stream = u8::from(stream == 1);
         self.out.say(&Reply::Output { job: self.job, stream, bytes: bytes.to_vec() });
     }
-
-    fn has_space(&self) -> bool {
-        self.out.len() < ENOUGH
-    }
 }
 
 /// Number of polled file descriptors besides the pipes of jobs.

@@ -5,7 +5,7 @@
 //! Arm. Both architectures have the same types and values.
 
 use std::{
-    ffi::{CStr, c_char, c_int, c_long, c_short, c_uint, c_ulong, c_void},
+    ffi::{CStr, c_char, c_int, c_short, c_uint, c_ulong, c_void},
     fs::File,
     io,
     mem::MaybeUninit,
@@ -58,7 +58,6 @@ unsafe extern "C" {
     fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
     fn read(fd: c_int, buffer: *mut c_void, length: usize) -> isize;
     fn write(fd: c_int, buffer: *const c_void, length: usize) -> isize;
-    fn syscall(number: c_long, ...) -> c_long;
 }
 
 const RLIMIT_CORE: c_int = 4;
@@ -72,16 +71,10 @@ pub(crate) const SIGCHLD: i32 = 17;
 pub(crate) const POLLIN: c_short = 1;
 pub(crate) const POLLOUT: c_short = 4;
 
-pub(crate) const ENOENT: i32 = 2;
-pub(crate) const EPERM: i32 = 1;
-pub(crate) const EXDEV: i32 = 18;
-pub(crate) const ENOTDIR: i32 = 20;
-pub(crate) const ENOSYS: i32 = 38;
-pub(crate) const ELOOP: i32 = 40;
+const EPERM: i32 = 1;
 
 const O_NONBLOCK: c_int = 0o4000;
 const O_CLOEXEC: c_int = 0o2_000_000;
-const O_PATH: u64 = 0o10_000_000;
 const F_GETFL: c_int = 3;
 const F_SETFL: c_int = 4;
 const WNOHANG: c_int = 1;
@@ -91,11 +84,6 @@ const MFD_CLOEXEC: c_uint = 1;
 const PR_SET_DUMPABLE: c_int = 4;
 const PR_SET_CHILD_SUBREAPER: c_int = 36;
 const SIG_SETMASK: c_int = 2;
-/// The number of the system call `openat2`. The number is the same on all architectures, because Linux now
-/// assigns the number of a new call for all architectures together.
-const SYS_OPENAT2: c_long = 437;
-const RESOLVE_NO_MAGICLINKS: u64 = 0x02;
-const RESOLVE_BENEATH: u64 = 0x08;
 
 /// The arguments of `execve`: a program with its arguments and its environment.
 pub(crate) struct Image<'a> {
@@ -347,30 +335,5 @@ pub(crate) fn settle() {
     unsafe {
         prctl(PR_SET_CHILD_SUBREAPER, 1 as c_ulong, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong);
         prctl(PR_SET_DUMPABLE, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong);
-    }
-}
-
-/// The way to open a path below a folder: for reading, or only to get a descriptor that names the path (`O_PATH`).
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Open {
-    Named,
-    ForReading,
-}
-
-/// Opens a path below a folder. The kernel ensures that no link leads out of the folder.
-pub(crate) fn open_below(folder: BorrowedFd<'_>, path: &CStr, how: Open) -> io::Result<OwnedFd> {
-    let flags = match how {
-        Open::Named => O_PATH,
-        // A pipe without a writer must not block the runner (this program).
-        Open::ForReading => O_NONBLOCK as u64,
-    };
-    // `struct open_how`: flags, mode, resolve.
-    let how: [u64; 3] = [flags | O_CLOEXEC as u64, 0, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS];
-    // SAFETY: the path is a C string, and the struct has the size that is passed; an `OwnedFd` owns the new
-    // descriptor at once.
-    unsafe {
-        let size = size_of_val(&how);
-        let fd = syscall(SYS_OPENAT2, folder.as_raw_fd(), path.as_ptr(), how.as_ptr(), size);
-        answer(c_int::try_from(fd).unwrap_or(-1)).map(|fd| OwnedFd::from_raw_fd(fd))
     }
 }

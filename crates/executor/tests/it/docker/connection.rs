@@ -101,22 +101,24 @@ async fn an_engine_is_reached_by_tls_and_by_nobody_else() {
     let dir = tempfile::tempdir().unwrap();
     certificates(dir.path());
     let (address, served) = by_tls(socket, dir.path()).await;
-    let environment = |certificates: &Path| -> Environment {
+    let environment = |scheme: &str, certificates: &Path| -> Environment {
         let variables = [
-            ("DOCKER_HOST", format!("tcp://{address}")),
+            ("DOCKER_HOST", format!("{scheme}://{address}")),
             ("DOCKER_TLS_VERIFY", "1".to_owned()),
             ("DOCKER_CERT_PATH", certificates.display().to_string()),
         ];
         variables.into_iter().collect()
     };
-    let far = Engine::connect(&EngineChoice::Docker, &environment(dir.path())).await.unwrap();
-    assert!(far.endpoint().tls.is_some());
-    assert_eq!(far.describe().await.unwrap().version, engine.describe().await.unwrap().version);
+    for scheme in ["tcp", "https"] {
+        let far = Engine::connect(&EngineChoice::Docker, &environment(scheme, dir.path())).await.unwrap();
+        assert!(far.endpoint().tls.is_some());
+        assert_eq!(far.describe().await.unwrap().version, engine.describe().await.unwrap().version);
+    }
 
     // Certificates of another authority are refused.
     let other = tempfile::tempdir().unwrap();
     certificates(other.path());
-    let refused = Engine::connect(&EngineChoice::Docker, &environment(other.path())).await;
+    let refused = Engine::connect(&EngineChoice::Docker, &environment("tcp", other.path())).await;
     assert!(matches!(refused, Err(EngineError::Unreachable { .. })), "{refused:?}");
     let plain: Environment = [("DOCKER_HOST", format!("tcp://{address}"))].into_iter().collect();
     assert!(Engine::connect(&EngineChoice::Docker, &plain).await.is_err());
@@ -156,6 +158,17 @@ async fn serve_tls(client: TcpStream, acceptor: tokio_rustls::TlsAcceptor, socke
     let Ok(mut client) = acceptor.accept(client).await else { return };
     let mut engine = UnixStream::connect(&socket).await.unwrap();
     let _ended = copy_bidirectional(&mut client, &mut engine).await;
+}
+
+#[tokio::test]
+async fn an_https_address_without_certificates_is_refused() {
+    let variables = [("DOCKER_HOST", "https://127.0.0.1:1")];
+    let refused = Engine::connect(&EngineChoice::Docker, &variables.into_iter().collect()).await;
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "the engine at https://127.0.0.1:1 can't be reached: https needs certificates: set DOCKER_TLS_VERIFY=1, and \
+         set DOCKER_CERT_PATH to the folder with ca.pem, cert.pem and key.pem"
+    );
 }
 
 #[tokio::test]
