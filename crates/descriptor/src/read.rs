@@ -32,6 +32,9 @@ pub fn read(source: &Arc<Source>) -> Read {
 pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     let loaded = load_one(source, &LoadOptions::default());
     let mut diagnostics = loaded.diagnostics;
+    if loaded.root.is_none() && diagnostics.is_empty() {
+        return Read { descriptor: None, diagnostics: vec![empty(source)].into() };
+    }
     let mut found = Diagnostics::new();
     let mut reader = Reader::new(source, around, &mut found);
     let descriptor = loaded.root.as_ref().and_then(|root| read_root(&mut reader, root));
@@ -59,6 +62,11 @@ pub fn read_in(source: &Arc<Source>, around: &Surroundings) -> Read {
     }
     diagnostics.sort();
     Read { descriptor, diagnostics }
+}
+
+fn empty(source: &Source) -> Diagnostic {
+    Diagnostic::error(codes::NOT_A_DESCRIPTOR, format!("`{}` is empty", source.name()))
+        .help("a descriptor begins with its name, such as `name: assembly::shop::1.0`")
 }
 
 /// Recognises a document that is no descriptor, for example a Kubernetes manifest, and returns an error about it.

@@ -45,7 +45,8 @@ checked_text! {
     /// The id starts with a letter, so no YAML reader parses it as a number.
     InstanceId: IdError = |text| opaque(text, 32, "an instance id: a letter, then letters, digits and `-`, at most 32");
 
-    /// The id of one export of an assembly. A store imports the same export at most once.
+    /// Returns the number of bytes at the end of the bytes read so far that together may be the start of a pattern.
+    /// `at` is the state of the automaton.
     TransferId: IdError = |text| opaque(text, 32, "the id of an export: a letter, then letters, digits and `-`, at most 32");
 
     /// The id of a driver call. All attempts of the call have the same id.

@@ -53,6 +53,9 @@ impl<W, R> PlanBuilder<W, R> {
     }
 
     /// Adds a wait: `step` starts only after `on` has ended. `kind` tells whether `on` must also have succeeded.
+    ///
+    /// # Panics
+    /// If a step does not exist in this builder. A [`Draft`] of another builder may also name a wrong step.
     pub fn wait(&mut self, step: Draft, on: Draft, kind: WaitKind, reason: R) {
         let why = self.note(reason);
         self.wait_because(step, on, kind, why);

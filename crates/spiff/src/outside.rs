@@ -112,9 +112,9 @@ impl Default for Outside {
 }
 
 impl Outside {
-    /// Creates an `Outside` that grants no access. Its clock always returns the start of 1970, and all its
-    /// random bytes are zeros. [`with_clock`](Self::with_clock) and [`with_random`](Self::with_random)
-    /// replace them.
+    /// Creates an `Outside` that grants no access. Its clock always returns the start of 1970. It has no random bytes, so
+    /// functions that need random bytes fail. [`with_clock`](Self::with_clock) and [`with_random`](Self::with_random)
+    /// add a clock and random bytes.
     pub fn none() -> Self {
         Self {
             read: Vec::new(),

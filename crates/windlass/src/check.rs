@@ -18,7 +18,7 @@ use windlass_project::{DiskCatalog, Overlay, Project, find_descriptor};
 use windlass_source::files::MAX_SIZE;
 use windlass_source::{Code, Diagnostic, Diagnostics, Place, Severity, Source};
 
-use crate::desired::{empty, open, packages};
+use crate::desired::{open, packages};
 use crate::error::Error;
 use crate::manifests::Manifests;
 use crate::nesting;
@@ -179,9 +179,6 @@ pub fn check_text(
     }
     let (catalog, mut diagnostics) = DiskCatalog::scan_with(folders, &Overlay::default().with_limit(limit));
     let read = read(&source);
-    if read.descriptor.is_none() && read.diagnostics.is_empty() {
-        diagnostics.push(empty(name));
-    }
     diagnostics.extend(read.diagnostics);
     if let Some(descriptor) = read.descriptor {
         diagnostics.extend(checked(&descriptor, &catalog));

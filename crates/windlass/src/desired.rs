@@ -71,9 +71,6 @@ pub(crate) fn read_assembly(
 /// Adds help to the diagnostics of a file that contains no usable descriptor.
 fn none_in(file: &Path, diagnostics: Diagnostics) -> Diagnostics {
     use windlass_descriptor::codes::{NOT_A_DESCRIPTOR, OTHER_KIND};
-    if diagnostics.is_empty() {
-        return vec![empty(&shown(file))].into();
-    }
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let beside =
         find_descriptor(folder).ok().filter(|beside| beside.canonicalize().ok() != file.canonicalize().ok());
@@ -88,12 +85,6 @@ fn none_in(file: &Path, diagnostics: Diagnostics) -> Diagnostics {
         said
     });
     completed.collect::<Vec<_>>().into()
-}
-
-pub(crate) fn empty(name: &str) -> Diagnostic {
-    let message = format!("`{name}` is empty");
-    Diagnostic::error(windlass_descriptor::codes::NOT_A_DESCRIPTOR, message)
-        .help("a descriptor begins with its name, such as `name: assembly::shop::1.0`")
 }
 
 fn not_an_assembly(resource: &windlass_descriptor::ResourceDescriptor) -> Diagnostic {

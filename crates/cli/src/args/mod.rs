@@ -34,7 +34,7 @@ pub(crate) use environment::{
     EnvArgs, EnvBindArgs, EnvCommand, EnvMarkerCommand, EnvPropertyCommand, EnvPropertySetArgs,
     EnvServiceCommand, ServiceArgs,
 };
-pub(crate) use flags::{AssemblyArgs, DryRunArgs, ErrorArgs, Format, HowArgs, PrintArgs, RunArgs};
+pub(crate) use flags::{AssemblyArgs, DryRunArgs, ErrorArgs, Format, HowArgs, PartsArgs, PrintArgs, RunArgs};
 pub(crate) use image::{ImageArgs, ImageCommand, ImagePruneArgs};
 pub(crate) use itself::{CompletionsArgs, ManArgs};
 pub(crate) use job::{DoctorArgs, ExecArgs, JobArgs, JobCommand, JobIdArgs, JobLsArgs};

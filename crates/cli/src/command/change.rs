@@ -114,7 +114,7 @@ pub(crate) async fn run(command: ChangeCommand) -> ExitCode {
 
 async fn down(args: DownArgs) -> ExitCode {
     let DownArgs { name, current_packages, target, except, yes: _, answer, force, how } = &args;
-    if contradict(target, except) {
+    if contradict("--target", target, except) {
         return exit::wrong_input();
     }
     let command = format!("down {name}");

@@ -53,7 +53,7 @@ use windlass::source::files::MAX_SIZE;
 use windlass::source::{Code, Diagnostics};
 use windlass::{AssemblyInput, Error, Settings, Windlass};
 
-use crate::args::{AssemblyArgs, Cli, Command, RunArgs};
+use crate::args::{AssemblyArgs, Cli, Command, PartsArgs, RunArgs};
 use crate::codes;
 use crate::exit;
 use crate::failure::{self, fault};
@@ -332,11 +332,19 @@ fn input(args: &AssemblyArgs) -> Result<AssemblyInput, ExitCode> {
     with_parameters(input, &args.parameters, &files, &args.inventory)
 }
 
-/// Tells whether a part is both in `target` and in `except`, and prints an error about the first such part.
-fn contradict(target: &[String], except: &[String]) -> bool {
-    let Some(both) = target.iter().find(|part| except.contains(part)) else { return false };
+/// Tells whether an `up` has a part both in `--except` and in `--target` or `--replace`, and prints an error about the first
+/// such part.
+fn parts_contradict(parts: &PartsArgs) -> bool {
+    let PartsArgs { target, replace, except, .. } = parts;
+    contradict("--target", target, except) || contradict("--replace", replace, except)
+}
+
+/// Tells whether a part is both in `parts`, the values of `option`, and in `except`. Prints an error about the first such
+/// part.
+fn contradict(option: &str, parts: &[String], except: &[String]) -> bool {
+    let Some(both) = parts.iter().find(|part| except.contains(part)) else { return false };
     let message = "contradict each other; remove one of them";
-    fault!(codes::COMMAND_LINE, "`--target {both}` and `--except {both}` {message}");
+    fault!(codes::COMMAND_LINE, "`{option} {both}` and `--except {both}` {message}");
     true
 }
 

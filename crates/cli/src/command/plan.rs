@@ -14,7 +14,7 @@ use windlass::view::plan::{DriftView, PlanView, StepView, UnfinishedProcess};
 use windlass::{AssemblyInput, Windlass};
 
 use self::listing::{Listing, Waits};
-use super::{contradict, fail, fail_of_file, input, open, plural, print_json};
+use super::{fail, fail_of_file, input, open, parts_contradict, plural, print_json};
 use crate::alike;
 use crate::args::{Format, PlanArgs};
 use crate::failure::fault;
@@ -22,7 +22,7 @@ use crate::output::{BAD, DIM, GOOD, ODD, STRONG, say, styled, tell};
 use crate::{codes, diagnostics, exit};
 
 pub(crate) async fn run(args: PlanArgs) -> ExitCode {
-    if contradict(&args.parts.target, &args.parts.except) {
+    if parts_contradict(&args.parts) {
         return exit::wrong_input();
     }
     let input = match input(&args.assembly) {

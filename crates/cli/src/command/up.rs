@@ -6,14 +6,14 @@ use windlass::engine::Consent;
 use windlass::{AssemblyInput, SavedPlan};
 
 use super::process::Execution;
-use super::{contradict, fail, fail_of_file, grace, input, open_against, plan, with_parameters};
+use super::{fail, fail_of_file, grace, input, open_against, parts_contradict, plan, with_parameters};
 use crate::args::{AdoptArgs, ApplyArgs, AssemblyArgs, HowArgs, UpArgs};
 use crate::size_limit::max_size;
 use crate::{diagnostics, exit, signals};
 
 pub(crate) async fn run(args: UpArgs) -> ExitCode {
     let UpArgs { assembly, parts, protect, current_packages, refresh, force, consent, how } = &args;
-    if contradict(&parts.target, &parts.except) {
+    if parts_contradict(parts) {
         return exit::wrong_input();
     }
     let options = |input: AssemblyInput| {

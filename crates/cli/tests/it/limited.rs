@@ -175,6 +175,8 @@ fn a_part_is_not_both_the_target_and_left_out() {
         .map(|command| env.refuses(&[&[command, "h_bta"], &contradiction[..]].concat()));
     assert!(said.iter().all(|one| *one == said[0]), "{said:?}");
     assert_snapshot!(said[0], @"error[WL0800]: `--target B` and `--except B` contradict each other; remove one of them");
+    let replaced = env.refuses(&["plan", "h_bta", "--replace", "B", "--except", "B"]);
+    assert_eq!(replaced, said[0].replace("--target", "--replace"));
 }
 
 /// After a limited `down`, the status reports that the assembly is partly removed.

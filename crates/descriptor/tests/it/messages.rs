@@ -32,7 +32,10 @@ fn world() -> World {
 fn not_a_descriptor() {
     assert_snapshot!(messages("- a\n- b\n"), @"a.yaml:1:1: error[WL0100]: a descriptor is a mapping with a `name`, and this is a list");
     assert_snapshot!(messages("just text\n"), @"a.yaml:1:1: error[WL0100]: a descriptor is a mapping with a `name`, and this is text");
-    assert_snapshot!(messages(""), @"");
+    assert_snapshot!(messages("# nothing\n"), @"
+    error[WL0100]: `a.yaml` is empty
+        help: a descriptor begins with its name, such as `name: assembly::shop::1.0`
+    ");
 }
 
 /// A document of another kind gets one error, instead of the dozens that it has as a descriptor.

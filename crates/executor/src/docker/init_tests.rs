@@ -53,7 +53,6 @@ async fn report(job: &Job, filter: &[u8], options: &[&str]) -> Vec<String> {
 }
 
 /// Tells whether a test can't run here. Prints the reason.
-#[expect(clippy::print_stdout, reason = "a test that is skipped in silence is a defect")]
 fn is_skipped() -> bool {
     let mut bwrap = std::process::Command::new("bwrap");
     bwrap.args(["--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "true"]);

@@ -78,6 +78,7 @@ impl Processes {
     /// for its parent. So a later call sends the signal to this process only if its parent has ended.
     pub(crate) fn terminate(&mut self, others: Others<'_>) -> bool {
         if others.childless {
+            self.rest();
             return true;
         }
         let alive = self.alive(others);
@@ -104,12 +105,13 @@ impl Processes {
     /// can't be killed. Otherwise the caller calls the function again at the time that
     /// [`look_at`](Self::look_at) returns, because a process may have started others in the meantime.
     pub(crate) fn kill(&mut self, others: Others<'_>) -> bool {
-        if others.childless {
-            return true;
-        }
         if self.killing_since.is_none() {
             self.killing_since = Some(Instant::now());
             self.pause = FIRST_PAUSE;
+        }
+        if others.childless {
+            self.rest();
+            return true;
         }
         let alone = self.is_alone(others);
         if alone {
