@@ -142,6 +142,7 @@ fn the_output_names_each_batch_and_each_pause() {
 #[test]
 fn status_tells_the_batch_and_the_pause() {
     let env = three_nodes_with_pauses("1h");
+    env.edit("h_bta/assembly.yaml", "pause: 1h", "pause: 2h");
     let running = env.spawn(&[&UP[..], &["--replace", "B", "--yes"]].concat());
     let process = || env.json(&["status", "h_bta"])["assemblies"][0]["process"].clone();
     until("a pause begins", || process()["pauses"].is_array());
@@ -155,6 +156,9 @@ fn status_tells_the_batch_and_the_pause() {
     assert_eq!(ended.code(), Some(130), "{ended}");
     assert!(ended.stdout.contains("  changed   B__1\n  unchanged B__2–3 (2)\n"), "{ended}");
     assert_eq!(moves(&env), ["Stop B__1", "Start B__1"]);
+    // All parts are Active, and two of them still have the old version.
+    let status = env.ok(&["status", "h_bta"]).stdout;
+    assert!(status.contains(" up was cancelled; `windlass retry h_bta` resumes it\n"), "{status}");
 }
 
 /// The status shows the current batch. After a failure it shows the version of each node.

@@ -54,7 +54,7 @@ pub struct AssemblyView {
     pub created: Timestamp,
     /// The process of the assembly that has not ended, if there is one.
     pub process: Option<ProcessView>,
-    /// The last process of the assembly, if it was cancelled and the assembly has not reached its goal state.
+    /// The last process of the assembly, if it was cancelled before it had made all its changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<CancelledView>,
     /// The output properties of the assembly. The outputs of a factory include its instances: each natural id is
@@ -249,7 +249,7 @@ pub struct ElementView {
     pub components: Vec<ElementView>,
 }
 
-/// A process that was cancelled before the assembly reached its goal state.
+/// A process that was cancelled before it had made all its changes.
 #[derive(Debug, Clone, Serialize)]
 pub struct CancelledView {
     /// The id of the process.
@@ -489,16 +489,18 @@ impl ProcessView {
 }
 
 impl CancelledView {
-    /// Returns the last process of the assembly if this process was cancelled, and the assembly has not reached its
-    /// goal state. Returns `None` if the assembly has a process that has not ended.
+    /// Returns the last process of the assembly if this process was cancelled, and either the assembly has not reached
+    /// its goal state, or the process was to apply a new version of the assembly. In the second case, some parts may still
+    /// have their old values. Returns `None` if the assembly has a process that has not ended.
     async fn of(store: &dyn Store, snapshot: &Snapshot) -> Result<Option<Self>, Error> {
         let goal = snapshot.assembly.goal;
         let has_reached = states(snapshot).all(|state| state == goal) && leaving(snapshot).is_empty();
-        if !snapshot.processes.is_empty() || has_reached {
+        if !snapshot.processes.is_empty() {
             return Ok(None);
         }
         let last = store.processes_of(&snapshot.assembly.name, None, 1).await?.pop();
-        let cancelled = last.filter(|last| last.status == ProcessStatus::Cancelled);
+        let is_open = |last: &ProcessRecord| !has_reached || snapshot.assembly.version == Some(last.id);
+        let cancelled = last.filter(|last| last.status == ProcessStatus::Cancelled && is_open(last));
         Ok(cancelled.map(|process| Self { id: process.id, intent: process.title() }))
     }
 }
