@@ -185,6 +185,12 @@ windlass_source::codes! {
          started no step. The message lists the resources of the assembly.\n\n\
          Name one of them, as in `windlass heal NAME PART`. If the part is left over from an earlier \
          version, `windlass up FILE` removes it.";
+    KEEPS_NO_INSTANCE = "WL0535", "change that would not keep an instance",
+        "The reconfiguration of a launched application never launches the application again. The plan of this \
+         reconfiguration creates, replaces or removes the instance, for example because an earlier `windlass app \
+         destroy` was interrupted. No script was run.\n\n\
+         `windlass status NAME` shows the state of the application. `windlass retry NAME` completes an interrupted launch \
+         or destruction.";
     HEAL_REFERENCE = "WL0536", "reference instead of a part",
         "The name is that of a reference. windlass does not manage the referenced instance as part of this \
          assembly, and has started no step.\n\n\
@@ -226,7 +232,8 @@ windlass_source::codes! {
     FOR_DESCRIPTORS = "WL0543", "intent that can't change an application",
         "The assembly is a launched application. Its scripts launch, reconfigure and destroy its instance. No \
          script stops or starts the instance, so an application can't be set to another state, restarted or \
-         scaled. Nothing was changed.\n\n\
+         scaled. The application has only one instance, so a single part of it can't be forgotten. Nothing was \
+         changed.\n\n\
          `windlass app check NAME` runs the health check, and `windlass app command NAME COMMAND` calls a \
          command of the application, such as a restart. For a new instance, run `windlass app destroy NAME`, and \
          launch the application again.";
@@ -234,7 +241,7 @@ windlass_source::codes! {
         "Commands of the application have not ended: their final results have not arrived yet. An export does not \
          contain the commands, so the results would be lost. Nothing was changed.\n\n\
          Run `windlass app check NAME` until each command has its final result, or until its time limit has \
-         passed; `windlass app result NAME COMMAND-ID` shows the results. To give up the results, repeat the export \
+         passed; `windlass app command --wait ID` shows the results. To give up the results, repeat the export \
          with `--force`.";
     UNPREPARED = "WL0545", "interrupted calls that can't be continued",
         "windlass was interrupted while scripts of the assembly ran. To find out their outcome, windlass needs the \

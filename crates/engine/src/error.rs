@@ -68,6 +68,12 @@ pub enum EngineError {
         /// The refused intent.
         intent: Box<Intent>,
     },
+    /// The records of a single part are to be removed, and the assembly is a launched application.
+    #[error(
+        "a single part of a launched application can't be forgotten; `windlass app forget {0}` removes all records of `{0}` \
+         and leaves its instance as it is, and `windlass app destroy {0}` removes the instance"
+    )]
+    PartOfApplication(AssemblyName),
     /// The assembly is to be exported, and commands of it wait for their final results.
     #[error(
         "`{name}` has open commands, whose results an export would lose: {}; wait until `windlass app check {name}` \
@@ -167,6 +173,13 @@ pub enum EngineError {
         .0.assembly, Counts::of(&.0.changes), .0.named()
     )]
     NeedsConsent(Box<DestructivePlan>),
+    /// The plan creates, replaces or removes an instance, and the intent must keep all instances
+    /// ([`UpOptions::keeps_instances`](crate::UpOptions::keeps_instances)).
+    #[error(
+        "the change of `{0}` would not keep its instance: the plan creates, replaces or removes the instance; complete its \
+         last process with `windlass retry {0}` first"
+    )]
+    KeepsNoInstance(AssemblyName),
     /// The plan removes or replaces a protected part.
     #[error("{}", .0)]
     Protected(Box<ProtectedPart>),
@@ -352,7 +365,7 @@ impl EngineError {
             Self::NameTaken { .. } => codes::NAME_TAKEN,
             Self::Nothing => codes::NOTHING,
             Self::GoingDown(_) => codes::GOING_DOWN,
-            Self::ForDescriptors { .. } => codes::FOR_DESCRIPTORS,
+            Self::ForDescriptors { .. } | Self::PartOfApplication(_) => codes::FOR_DESCRIPTORS,
             Self::OpenCommands { .. } => codes::OPEN_COMMANDS,
             Self::Referenced { .. } => codes::REFERENCED,
             Self::Entangled { .. } => codes::ENTANGLED,
@@ -365,6 +378,7 @@ impl EngineError {
             Self::Pending { .. } => codes::PENDING,
             Self::OtherPlan(_) | Self::OtherConditions(..) => codes::OTHER_PLAN,
             Self::NeedsConsent(_) => codes::NEEDS_CONSENT,
+            Self::KeepsNoInstance(_) => codes::KEEPS_NO_INSTANCE,
             Self::Protected(_) => codes::PROTECTED,
             Self::ReferenceGone { .. } => codes::REFERENCE_GONE,
             // The error of a store that refuses a lease has the same code as `Busy`.
@@ -400,11 +414,13 @@ impl EngineError {
             Self::NameInUse { .. } | Self::Moved { .. } => true,
             Self::GoingDown(_)
             | Self::ForDescriptors { .. }
+            | Self::PartOfApplication(_)
             | Self::OpenCommands { .. }
             | Self::NoVersion { .. }
             | Self::OtherPlan(_)
             | Self::ImportedBefore { .. } => true,
-            Self::NeedsConsent(_) | Self::Protected(_) | Self::OtherConditions(..) => true,
+            Self::NeedsConsent(_) | Self::KeepsNoInstance(_) => true,
+            Self::Protected(_) | Self::OtherConditions(..) => true,
             Self::Referenced { .. } | Self::ReferenceGone { .. } => true,
             Self::Scale(_) | Self::Heal(_) | Self::Unplaceable(_) | Self::Lifecycle(_) => true,
             Self::NothingToDecide(_) | Self::NotObserved(_) | Self::Unprepared { .. } => true,

@@ -14,7 +14,7 @@ use windlass_model::resolve::Lookup;
 use windlass_model::{Action, CommandId, ElementName, InstanceId, PropertyName, Side, Timestamp, Transition};
 use windlass_secret::SecretRef;
 use windlass_source::suggest;
-use windlass_store::Batch;
+use windlass_store::{Batch, Change};
 
 use crate::commands;
 use crate::engine::PublishedOutputs;
@@ -199,13 +199,19 @@ impl World {
     }
 
     /// Records the natural id that an operator stated for an element. A natural id is the id of an instance outside of
-    /// windlass, for example in a cloud. If the id contains a secret of the assembly, the id is sealed.
+    /// windlass, for example in a cloud. If the id contains a secret of the assembly, the id is sealed. Otherwise, an
+    /// application also claims the id, so that no other application of its factory can have it.
     pub(crate) fn call_it(&mut self, element: &ElementName, natural: String, batch: &mut Batch) {
         let mut record = self.instances.of(element);
         let is_secret = KnownSecrets::new(self.secrets.all_texts()).are_in_text(&natural);
         match self.instance_id(element).filter(|_| is_secret) {
             Some(instance) => self.seal_natural(&instance, &natural, &mut record, batch),
-            None => self.open_natural(natural, &mut record, batch),
+            None => {
+                if self.assembly.owner.is_some() {
+                    batch.push(Change::Claim(natural.clone()));
+                }
+                self.open_natural(natural, &mut record, batch);
+            }
         }
         self.instances.put(record, batch);
     }
@@ -241,7 +247,7 @@ impl World {
         }
         if let Some(record) = self.elements.get_mut(element) {
             record.private.insert(family.to_owned(), private);
-            batch.push(windlass_store::Change::PutElement(Box::new(record.clone())));
+            batch.push(Change::PutElement(Box::new(record.clone())));
         }
     }
 

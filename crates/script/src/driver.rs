@@ -12,7 +12,9 @@ use windlass_driver::{
     Setting, SettingError,
 };
 use windlass_executor::{Captured, Job, Limits, Outcome};
+use windlass_model::instance::LogEntry;
 use windlass_model::name::DriverKind;
+use windlass_model::record::Severity;
 use windlass_model::{Action, CommandName, Transition};
 use windlass_source::Diagnostic;
 
@@ -168,7 +170,12 @@ impl Script {
             return Err(failure);
         }
         let settled = verdict::settled(&run.role, call, &answer);
-        Ok(Report { settled, ..answer.report })
+        let mut report = Report { settled, ..answer.report };
+        if run.role == Role::HealthCheck && answer.is_missing {
+            let message = format!("it was not checked: {}", Observation::NO_ANSWER);
+            report.log.push(LogEntry::new(Severity::Warning, message));
+        }
+        Ok(report)
     }
 
     /// Runs the health check for calls. All calls must have the same package and location.

@@ -434,6 +434,7 @@ impl Windlass {
             max_surge: input.max_surge,
             current_packages: input.current_packages,
             only_new: false,
+            keeps_instances: false,
         };
         Ok((desired, warnings))
     }

@@ -419,7 +419,10 @@ async fn check(args: AppCheckArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     let view = ChecksView { version: 1, applications: checked.iter().map(CheckedView::from).collect() };
-    let has_failed = view.applications.iter().any(|checked| ["failed", "dropped"].contains(&checked.result));
+    // Without names, an application that can't be checked is only listed.
+    let bad: &[&str] =
+        if names.is_empty() { &["failed", "dropped"] } else { &["failed", "dropped", "unchecked"] };
+    let has_failed = view.applications.iter().any(|checked| bad.contains(&checked.result));
     let code = if has_failed { exit::FAILED } else { exit::DONE };
     if run.print.format == Format::Json {
         print_json(&view);

@@ -1,7 +1,6 @@
 //! Launched applications. Python scripts manage virtual machines of a simulated cloud, which is a folder.
 
 use insta::assert_snapshot;
-use rustix::process::Signal;
 
 use crate::env::{TestEnv, until};
 use crate::proc::Process;
@@ -992,7 +991,10 @@ fn without_an_instance_nothing_is_reconfigured() {
     publish(&env);
     env.ok(&["app", "reconfigure", "b", "--latest"]);
     assert_eq!(env.run(&["app", "destroy", "b"]).code(), Some(1));
-    assert_snapshot!(env.ok(&["app", "check", "a"]).out(), @"a: unchecked: it is Failed; `windlass retry a` resumes its last process");
+    let checked = env.run(&["app", "check", "a"]);
+    assert_eq!(checked.code(), Some(1), "a named application must be checked: {checked}");
+    assert_snapshot!(checked.out(), @"a: unchecked: it is Failed; `windlass retry a` resumes its last process");
+    env.ok(&["app", "check"]);
     let before = trace(&env);
     let reconfigure =
         |name: &str, args: &[&str]| env.refuses(&[&["app", "reconfigure", name][..], args].concat());
@@ -1193,47 +1195,6 @@ fn of_two_discoveries_at_once_one_adopts() {
     );
 }
 
-/// Lets instances converge as long as the cloud has the file `booting`.
-fn booting(env: &TestEnv) {
-    for script in ["launch", "check"] {
-        let flags = "\"converging\": os.path.exists(path(\"booting\")), ";
-        env.edit(
-            &format!("scripts/vm/{script}.py"),
-            "\"active\": True, ",
-            &format!("\"active\": True, {flags}"),
-        );
-    }
-    env.write("cloud/booting", "");
-}
-
-/// A launch is stopped, or reaches its time limit, while the instance is still booting. The next process waits for this
-/// instance, and launches no other one.
-#[test]
-fn an_instance_that_boots_is_not_launched_again() {
-    let env = cloud();
-    booting(&env);
-    env.edit("windlass.yaml", "version: 1\n", "version: 1\ndrivers:\n  script: {timeout: 1s}\n");
-    publish(&env);
-    assert_eq!(env.run(&["app", "launch", "VM", "--name", "late"]).code(), Some(1));
-    env.edit("windlass.yaml", "version: 1\ndrivers:\n  script: {timeout: 1s}\n", "version: 1\n");
-    let launch = env.spawn(&["app", "launch", "VM", "--name", "stopped"]);
-    until("the launch waits", || {
-        machines(&env) == 2 && trace(&env).iter().any(|line| line.starts_with("check"))
-    });
-    launch.signal(Signal::INT);
-    launch.end();
-    let launched = || trace(&env).iter().filter(|line| line.starts_with("launch")).count();
-    let is_destroyed = || trace(&env).iter().any(|line| line.starts_with("destroy"));
-    assert_eq!((launched(), is_destroyed()), (2, false));
-    std::fs::remove_file(env.path("cloud/booting")).unwrap();
-    for name in ["late", "stopped"] {
-        env.ok(&["retry", name]);
-    }
-    assert_eq!((launched(), is_destroyed(), machines(&env)), (2, false, 2));
-    env.ok(&["app", "destroy", "late"]);
-    assert_eq!(machines(&env), 1);
-}
-
 /// A changed secret stays changed: later reconfigurations keep its last value.
 #[test]
 fn a_changed_secret_stays_changed() {
@@ -1385,4 +1346,192 @@ fn a_factory_that_discovers_is_changed_afterwards() {
     daemon.signal(rustix::process::Signal::TERM);
     let run = daemon.end();
     assert_eq!(run.code(), Some(0), "{run}");
+}
+
+/// Replaces the destroy script by one that waits as long as the file `hold` exists, and launches `a`.
+fn launched_with_a_slow_destroy(env: &TestEnv) {
+    env.edit(
+        "scripts/vm/destroy.py",
+        "os.path.exists(path(id)) and",
+        "while os.path.exists(path(\"hold\")): time.sleep(0.05)\n    os.path.exists(path(id)) and",
+    );
+    publish(env);
+    env.ok(&[
+        "app",
+        "launch",
+        "VM",
+        "--name",
+        "a",
+        "-p",
+        "configuration.id=i-a",
+        "-p",
+        "configuration.size=small",
+    ]);
+    env.write("cloud/hold", "");
+}
+
+/// Begins the destruction of `a`, and kills it while its script waits.
+fn kill_a_destruction(env: &TestEnv, with_its_job: bool) {
+    let destroy = env.spawn(&["app", "destroy", "a"]);
+    until("the script has begun", || trace(env).contains(&"destroy i-a".to_owned()));
+    destroy.kill();
+    if with_its_job {
+        env.processes().iter().filter(|process| process.is_supervisor()).for_each(Process::kill);
+        env.is_quiet();
+    }
+    std::fs::remove_file(env.path("cloud/hold")).unwrap();
+}
+
+/// `app reconfigure` completes the records of a killed destruction. It neither destroys the instance nor launches it
+/// again, whether or not the destroy script has ended.
+#[test]
+fn a_killed_destruction_is_not_undone_by_a_reconfiguration() {
+    for (with_its_job, args) in
+        [(false, &["--latest"][..]), (true, &["--latest"]), (true, &["-p", "configuration.size=large"])]
+    {
+        let env = cloud();
+        launched_with_a_slow_destroy(&env);
+        kill_a_destruction(&env, with_its_job);
+        let refused = env.run(&[&["app", "reconfigure", "a"], args].concat());
+        assert!(
+            refused
+                .stderr
+                .contains("error[WL0762]: `a` is being destroyed; finish that with `windlass app destroy a`"),
+            "{refused}"
+        );
+        let is_launch = |line: &&String| line.starts_with("launch");
+        assert_eq!(trace(&env).iter().filter(is_launch).count(), 1, "{:?}", trace(&env));
+        env.ok(&["app", "destroy", "a"]);
+        assert_eq!(machines(&env), 0);
+    }
+}
+
+/// Edits the scripts so that a launched machine is converging as long as the file `boot` exists.
+fn booting(env: &TestEnv) {
+    for script in ["launch", "check"] {
+        env.edit(
+            &format!("scripts/vm/{script}.py"),
+            "\"failed\": \"ill\" in machine}",
+            "\"failed\": \"ill\" in machine, \"converging\": os.path.exists(path(\"boot\"))}",
+        );
+    }
+    env.write("cloud/boot", "");
+    publish(env);
+}
+
+fn count(env: &TestEnv, what: &str) -> usize {
+    trace(env).iter().filter(|line| line.starts_with(what)).count()
+}
+
+/// A stop ends the wait for a machine that boots. The next process waits for the same machine.
+#[test]
+fn a_stop_while_the_machine_boots_keeps_the_machine() {
+    let env = cloud();
+    booting(&env);
+    let launch = env.spawn(&["app", "launch", "VM", "--name", "a"]);
+    until("it is checked", || count(&env, "check") > 0);
+    launch.signal(rustix::process::Signal::INT);
+    let run = launch.end();
+    assert_eq!(run.code(), Some(130), "{run}");
+    let refused = env.refuses(&["app", "launch", "VM", "--name", "a"]);
+    assert!(refused.contains("windlass retry a"), "{refused}");
+
+    let checks = count(&env, "check");
+    let retry = env.spawn(&["retry", "a"]);
+    until("it is checked again", || count(&env, "check") > checks);
+    retry.signal(rustix::process::Signal::INT);
+    assert_eq!(retry.end().code(), Some(130));
+    std::fs::remove_file(env.path("cloud/boot")).unwrap();
+    env.ok(&["retry", "a"]);
+    assert_eq!((count(&env, "launch"), count(&env, "destroy"), machines(&env)), (1, 0, 1));
+    assert_eq!(env.json(&["status", "a"])["assemblies"][0]["state"], "Active");
+    env.ok(&["app", "destroy", "a"]);
+}
+
+/// A machine may boot for longer than the timeout of its launch. The launch then fails, and the next process waits for
+/// the same machine.
+#[test]
+fn a_timeout_while_the_machine_boots_keeps_the_machine() {
+    let env = cloud();
+    env.edit("windlass.yaml", "version: 1\n", "version: 1\ndrivers:\n  script: {timeout: 5s}\n");
+    booting(&env);
+    let run = env.run(&["app", "launch", "VM", "--name", "a"]);
+    assert_eq!(run.code(), Some(1), "{run}");
+    assert!(run.out().contains("it was still converging after 5 s"), "{run}");
+    std::fs::remove_file(env.path("cloud/boot")).unwrap();
+    env.ok(&["retry", "a"]);
+    assert_eq!((count(&env, "launch"), count(&env, "destroy"), machines(&env)), (1, 0, 1));
+}
+
+/// The operator states the natural id of a machine whose launch is undecided. The id of another application is refused.
+#[test]
+fn a_stated_natural_id_of_another_application_is_refused() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "--name", "other", "-p", "configuration.id=i-other"]);
+    let launch = env.spawn(&["app", "launch", "VM", "--name", "a", "-p", "configuration.size=slow"]);
+    until("the script has begun", || trace(&env).contains(&"begin".to_owned()));
+    launch.kill();
+    env.processes().iter().filter(|process| process.is_supervisor()).for_each(Process::kill);
+    env.is_quiet();
+    assert!(env.run(&["retry", "a"]).stderr.starts_with("error[WL0514]: "));
+    for command in [&["retry", "a"][..], &["app", "destroy", "a"], &["app", "destroy", "a", "--dry-run"]] {
+        let refused = env.refuses(&[command, &["--assume", "done", "--natural", "i-other"]].concat());
+        assert!(refused.contains("the natural id `i-other` of `factory` belongs to `other`"), "{refused}");
+    }
+    assert_eq!((count(&env, "destroy"), machines(&env)), (0, 1));
+
+    env.write("cloud/i-own", r#"{"ip": "203.0.113.9", "size": "slow"}"#);
+    env.ok(&["retry", "a", "--assume", "done", "--natural", "i-own"]);
+    let run = env.run(&["app", "launch", "VM", "--name", "b", "-p", "configuration.id=i-own"]);
+    assert!(run.out().contains("the natural id `i-own`, which `a` has"), "{run}");
+}
+
+/// `forget` of a single part is for assemblies with a descriptor.
+#[test]
+fn a_part_of_an_application_is_not_forgotten() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "--name", "a"]);
+    for options in [&[][..], &["--force"], &["--dry-run"]] {
+        let refused = env.refuses(&[&["forget", "a", "vm", "--yes"], options].concat());
+        assert!(
+            refused.starts_with("error[WL0543]") && refused.contains("windlass app forget a"),
+            "{refused}"
+        );
+    }
+    env.ok(&["app", "check", "a"]);
+}
+
+/// A failed health check leaves a launched machine without its state Active. `retry` repeats only the health check.
+#[test]
+fn a_machine_whose_first_check_has_failed_is_retried() {
+    let env = cloud();
+    env.edit(
+        "scripts/vm/check.py",
+        "trace(\"check \"",
+        "os.path.exists(path(\"bad\")) and sys.exit(\"no answer\")\ntrace(\"check \"",
+    );
+    publish(&env);
+    env.write("cloud/bad", "");
+    assert_eq!(
+        env.run(&["app", "launch", "VM", "--name", "a", "-p", "configuration.size=small"]).code(),
+        Some(1)
+    );
+    std::fs::remove_file(env.path("cloud/bad")).unwrap();
+    assert_snapshot!(env.refuses(&["app", "reconfigure", "a", "-p", "configuration.size=large"]), @"error[WL0762]: `a` is Inactive, so it can't be reconfigured; complete its last process with `windlass retry a` first");
+    assert_eq!(env.run(&["app", "check", "a"]).code(), Some(1));
+    env.ok(&["retry", "a"]);
+    env.ok(&["app", "reconfigure", "a", "-p", "configuration.size=large"]);
+    env.ok(&["app", "check", "a"]);
+    assert_eq!((count(&env, "launch"), count(&env, "destroy")), (1, 0));
+}
+
+/// The output of the health check may have no entry for a launched machine. The launch prints a warning.
+#[test]
+fn a_launch_warns_of_an_unanswered_check() {
+    let env = cloud();
+    env.write("cloud/silent-i-1", "");
+    let run = env.ok(&["app", "launch", "VM", "--name", "a", "-p", "configuration.id=i-1"]);
+    let warning =
+        "warning   vm: it was not checked: the output of the health check has no entry for the instance";
+    assert!(run.out().contains(warning), "{run}");
 }

@@ -154,6 +154,7 @@ impl EngineEnv {
             _ => None,
         };
         let current_packages = desired.as_ref().is_some_and(|desired| desired.options.current_packages);
+        let keeps_instances = desired.as_ref().is_some_and(|desired| desired.options.keeps_instances);
         let requested_down = requested == Intent::Down;
         if let Some(record) = before.as_ref().filter(|record| record.application.is_some()) {
             refuse_for_application(&record.name, &requested)?;
@@ -249,6 +250,9 @@ impl EngineEnv {
         }
         if expected.is_some_and(|expected| !expected.is(&planned.plan, &planned.diff)) {
             return Err(EngineError::OtherPlan(world.assembly.name.clone()));
+        }
+        if keeps_instances && !planned.diff.elements.iter().all(ElementChange::keeps_instance) {
+            return Err(EngineError::KeepsNoInstance(world.assembly.name.clone()));
         }
         refuse_protected(recorded.as_ref(), &world, &planned.diff, &surplus)?;
         note_package_diffs(&world, &self.drivers, &mut planned.diff);
@@ -403,6 +407,7 @@ fn up(
         max_unavailable,
         max_surge,
         only_new: _,
+        keeps_instances: _,
         current_packages: _,
     } = options;
     let mut references = topology.referenced();

@@ -91,6 +91,9 @@ impl Upkeep<'_> {
         let Some(snapshot) = self.store.load_sealed(name).await? else {
             return Err(unknown(&**self.store, name).await?);
         };
+        if part.is_some() && snapshot.assembly.application.is_some() {
+            return Err(EngineError::PartOfApplication(name.clone()));
+        }
         let is_unfinished = !snapshot.calls.is_empty() || !snapshot.processes.is_empty();
         // If a part with open calls were forgotten, the next intent would settle these calls. Their results
         // would then be applied to the new record of the part.

@@ -323,6 +323,10 @@ pub struct UpOptions {
     /// Whether the intent is refused if the assembly exists already.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_new: bool,
+    /// Whether the intent is refused if its plan creates, replaces or removes an instance. The reconfiguration of a
+    /// launched application sets this option, so it never launches the application again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_instances: bool,
 }
 
 impl Default for UpOptions {
@@ -339,6 +343,7 @@ impl Default for UpOptions {
             max_surge: None,
             current_packages: false,
             only_new: false,
+            keeps_instances: false,
         }
     }
 }

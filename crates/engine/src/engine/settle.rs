@@ -7,11 +7,11 @@ use std::time::Duration;
 use serde_json::Value;
 use windlass_executor::{Found, JobId, Runtime, RuntimeError};
 use windlass_model::record::{
-    Assumption, CallRecord, CallState, Event as Happening, EventDraft, ProcessStatus,
+    AssemblyRecord, Assumption, CallRecord, CallState, Event as Happening, EventDraft, ProcessStatus,
 };
 use windlass_model::resolve::MAX_VALUE;
 use windlass_model::{AssemblyName, CallId, ElementName, InstanceId, ProcessId, PropertyName, Topology};
-use windlass_store::{Batch, Change, Lease, Snapshot};
+use windlass_store::{Batch, Change, Lease, Snapshot, StoreError};
 
 use super::core::Engine;
 use super::look;
@@ -220,6 +220,9 @@ impl Engine {
         let world = self.records().loaded(snapshot).await?;
         let mut preparer = Preparer::new(self.env.drivers.clone(), self.env.places.clone());
         let natural = named(&name, answer, &preparer.unnamed(&world, &calls), natural)?;
+        if let Some((_, natural_id)) = &natural {
+            self.refuse_claimed(&world.assembly, natural_id).await?;
+        }
         let mut machine =
             ProcessMachine::settle(self.tools(), world, Vec::new(), HashSet::new(), self.env.clock.now());
         let event = Event::Assume { calls, answer, published, natural };
@@ -229,6 +232,18 @@ impl Engine {
             _ => None,
         });
         Ok(batches.collect())
+    }
+
+    /// Refuses a natural id that an operator has stated if another application of the same factory has this id.
+    async fn refuse_claimed(&self, assembly: &AssemblyRecord, natural_id: &str) -> Result<(), EngineError> {
+        let Some(owner) = &assembly.owner else { return Ok(()) };
+        match self.store.claimant(owner, natural_id).await?.filter(|by| *by != assembly.name) {
+            Some(by) => {
+                let (owner, natural_id) = (owner.clone(), natural_id.to_owned());
+                Err(StoreError::Claimed { owner, natural_id, by }.into())
+            }
+            None => Ok(()),
+        }
     }
 
     /// Ends interrupted processes as Failed.

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use windlass_driver::{Call, Driver, Nature};
 use windlass_model::record::{CallRecord, CallState, Failure, FailureKind};
-use windlass_model::{Action, Transition};
 use windlass_secret::SecretRef;
 
 /// A call that is being made, and the known facts about its jobs.
@@ -45,14 +44,6 @@ impl CallRun {
     /// instance is from the time before the call.
     pub(super) fn has_no_report(&self) -> bool {
         self.record.state == CallState::Open
-    }
-
-    /// Tells whether the call is the launch of an application whose script has reported the instance, and the instance is
-    /// still converging, for example while a virtual machine boots.
-    pub(super) fn is_settling_launch(&self) -> bool {
-        self.record.action == Action::Transition(Transition::Install)
-            && self.call.package.pins().is_some()
-            && matches!(self.record.state, CallState::Converging { .. })
     }
 
     /// Tells whether a failed call may have had effects. For some kinds of failures, the kind alone determines the

@@ -3,8 +3,8 @@
 use windlass_driver::{Observation, Observed, Report, Settled};
 use windlass_model::instance::{InstanceView, LogEntry, Status, clear_complaint};
 use windlass_model::record::{
-    Advance, Assumption, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind, Severity,
-    StepEnd, StepState, UnknownOutcome,
+    Advance, Assumption, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind,
+    InstanceRecord, Severity, StepEnd, StepState, UnknownOutcome,
 };
 use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, Transition};
 use windlass_store::Change;
@@ -182,11 +182,7 @@ impl ProcessMachine {
 
     pub(super) fn due(&mut self, id: &CallId) {
         let Some(run) = self.calls.get_mut(id) else { return };
-        let is_settling = run.is_settling_launch();
         if self.cancelling {
-            if is_settling {
-                return self.launched(id, StepEnd::Cancelled);
-            }
             return match (run.taken_up, run.repeats) {
                 (true, _) => self.leave_open(id),
                 (false, true) => self.not_begun(id),
@@ -203,8 +199,9 @@ impl ProcessMachine {
             let status = instance.map(|instance| InstanceView::new(&instance.document).status());
             let message = status.and_then(|status| status.message);
             let failure = still_converging(run.nature.timeout, message.as_deref());
-            return if is_settling {
-                self.launched(id, StepEnd::Failed(failure))
+            let end = StepEnd::Failed(failure.clone());
+            return if self.has_launched(id) {
+                self.launched(id, failure, end)
             } else {
                 self.failed(id, failure)
             };
@@ -443,10 +440,39 @@ impl ProcessMachine {
         }
     }
 
+    /// Tells whether a call has launched the instance of an application, and only waits until the instance is ready: the
+    /// launch script has succeeded, and the natural id of the instance is known. A health check must be able to
+    /// observe the instance, because the next process waits for the instance by its health check.
+    fn has_launched(&self, id: &CallId) -> bool {
+        let Some(run) = self.calls.get(id) else { return false };
+        let is_launch = run.record.action == Action::Transition(Transition::Install);
+        let is_converging = matches!(run.record.state, CallState::Converging { .. });
+        let home = self.world.home(&run.call.element);
+        let instance = home.instances.get(&run.call.element);
+        let is_application = run.call.package.pins().is_some();
+        is_launch
+            && is_converging
+            && is_application
+            && run.nature.observable
+            && instance.is_some_and(InstanceRecord::has_natural)
+    }
+
+    /// Ends the wait for an instance that an application's launch script has launched, and that is not ready yet (see
+    /// [`has_launched`](Self::has_launched)). The element becomes Installed, so the next plan neither removes the
+    /// instance nor launches another one: it continues with the health check.
+    fn launched(&mut self, id: &CallId, failure: Failure, end: StepEnd) {
+        let Some(run) = self.finish_call(id, CallState::Failed(failure.clone())) else { return };
+        self.attain_by(&run);
+        self.note_failure(&run.record.element, Some(failure));
+        self.end_step((run.record.process, run.record.step), end);
+    }
+
     /// Ends a call that a stop has cancelled. The next plan may repeat its action.
     pub(super) fn stopped(&mut self, id: &CallId) {
-        if self.calls.get(id).is_some_and(CallRun::is_settling_launch) {
-            return self.launched(id, StepEnd::Cancelled);
+        if self.has_launched(id) {
+            let failure =
+                Failure::new(FailureKind::Timeout, "it was stopped on request before its instance was ready");
+            return self.launched(id, failure, StepEnd::Cancelled);
         }
         let failure = Failure::new(FailureKind::Lost, "it was stopped on request");
         let Some(run) = self.finish_call(id, CallState::Failed(failure.clone())) else { return };
@@ -514,18 +540,6 @@ impl ProcessMachine {
             self.record_inputs(element, action, *side, Some(&run.call));
         }
         self.attain(element, action, pair.as_ref(), *then, *process);
-    }
-
-    /// Ends the launch of an application whose instance is [still converging](CallRun::is_settling_launch). `end` is
-    /// the end of the step: the launch was stopped, or its time limit has expired. The instance exists, so it is
-    /// recorded as launched, and the next process runs only its health check.
-    fn launched(&mut self, id: &CallId, end: StepEnd) {
-        let Some(run) = self.finish_call(id, CallState::Succeeded) else { return };
-        self.attain_by(&run);
-        if let StepEnd::Failed(failure) = &end {
-            self.note_failure(&run.record.element, Some(failure.clone()));
-        }
-        self.end_step((run.record.process, run.record.step), end);
     }
 
     pub(super) fn finish_call(&mut self, id: &CallId, state: CallState) -> Option<CallRun> {

@@ -328,6 +328,12 @@ impl ElementChange {
         }
     }
 
+    /// Tells whether the resource has the same instance before and after the change. If the result is `false`, the
+    /// change creates, adopts, replaces or removes an instance.
+    pub fn keeps_instance(&self) -> bool {
+        matches!(self.effect(), Effect::Changed | Effect::Restarted)
+    }
+
     /// Tells whether the change removes or replaces a resource that was complete, so that its data may be lost.
     ///
     /// The removal of leftovers does not count: a resource whose Create or Install failed was never complete, and a

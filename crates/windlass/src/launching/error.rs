@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 use windlass_model::pins::PinId;
-use windlass_model::{AssemblyName, CommandId};
+use windlass_model::{AssemblyName, CommandId, State};
 use windlass_source::{Code, suggest};
 
 use super::codes;
@@ -113,6 +113,16 @@ pub enum LaunchError {
     /// The application is being destroyed.
     #[error("`{0}` is being destroyed; finish that with `windlass app destroy {0}`")]
     BeingDestroyed(AssemblyName),
+    /// The application is not Active, because its last process has failed or was interrupted. Its instance may exist.
+    #[error(
+        "`{name}` is {state}, so it can't be reconfigured; complete its last process with `windlass retry {name}` first"
+    )]
+    NotActive {
+        /// The name of the application.
+        name: AssemblyName,
+        /// The state of the application.
+        state: State,
+    },
     /// The change can't be made to the existing instance.
     #[error(
         "the change would replace the instance of `{0}`; destroy it with `windlass app destroy {0}`, and launch it again"
@@ -197,7 +207,10 @@ impl LaunchError {
             Self::NameInUse(_) => codes::NAME_IN_USE,
             Self::NotAnApplication(_) => codes::NOT_AN_APPLICATION,
             Self::NoReconfiguration { .. } => codes::NO_RECONFIGURATION,
-            Self::NotLaunched(_) | Self::BeingDestroyed(_) | Self::WouldReplace(_) => codes::NOT_CHANGEABLE,
+            Self::NotLaunched(_)
+            | Self::BeingDestroyed(_)
+            | Self::NotActive { .. }
+            | Self::WouldReplace(_) => codes::NOT_CHANGEABLE,
             Self::NoDiscovery(_) | Self::NotOneEnvironment { .. } => codes::NO_DISCOVERY,
             Self::Discovery { .. } => codes::DISCOVERY,
             Self::NoCommand { .. } => codes::NO_COMMAND,

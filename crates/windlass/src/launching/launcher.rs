@@ -220,11 +220,13 @@ impl<'w> Launcher<'w> {
         stop: &Stop,
     ) -> Result<Started, Error> {
         let (request, warnings) = self.reconfigure_request(name, input, published).await?;
-        let started = self.windlass.bring_up(name, request, warnings, stop).await;
-        started.map_err(|error| match error {
-            Error::Engine(EngineError::NeedsConsent(_)) => LaunchError::WouldReplace(name.clone()).into(),
-            error => error,
-        })
+        match self.windlass.bring_up(name, request, warnings, stop).await {
+            Err(Error::Engine(EngineError::KeepsNoInstance(_))) => {
+                // The engine may have completed the records of an interrupted process, so the reason is known only now.
+                Err(why_replaced(&self.windlass.open_snapshot(name).await?).into())
+            }
+            started => started,
+        }
     }
 
     /// Submits the reconfiguration of an application as a request.
@@ -277,13 +279,14 @@ impl<'w> Launcher<'w> {
             variables: &BTreeMap::new(),
             open: &input.open,
         };
-        let (desired, mut warnings) = desired(&application, &inputs)?;
+        let (mut desired, mut warnings) = desired(&application, &inputs)?;
+        desired.options.keeps_instances = true;
         warnings.extend(dropped.into_keys().map(|pin| {
             let message =
                 format!("revision {} has no parameter `{pin}`, so its value is dropped", published.revision);
             Diagnostic::warning(windlass_manifest::codes::UNKNOWN_PARAMETER, message)
         }));
-        // Without consent, the engine refuses a plan that would re-create the instance.
+        // If further processes follow this one, they must not re-create the instance either.
         Ok((Request::up(desired).with_consent(Consent::None), warnings))
     }
 
@@ -381,7 +384,8 @@ pub(super) fn is_kept(snapshot: &Snapshot) -> Result<(), LaunchError> {
 }
 
 /// Refuses an application without an instance: its launch has not succeeded, or its destruction has begun. If windlass
-/// was killed during the destruction, the call of the destroy script is still open.
+/// was killed during the destruction, the call of the destroy script is still open. If the destruction has failed before
+/// its script has run, the instance still exists, and the application is not refused.
 fn is_launched(snapshot: &Snapshot) -> Result<(), LaunchError> {
     let name = || snapshot.assembly.name.clone();
     let removes = |call: &CallRecord| {
@@ -394,8 +398,26 @@ fn is_launched(snapshot: &Snapshot) -> Result<(), LaunchError> {
         Some(record) if matches!(record.attempted, Some(Transition::Uninstall | Transition::Delete)) => {
             Err(LaunchError::BeingDestroyed(name()))
         }
+        Some(record) if record.state == State::Absent && snapshot.assembly.goal == State::Absent => {
+            Err(LaunchError::BeingDestroyed(name()))
+        }
         Some(record) if !matches!(record.state, State::Absent | State::Created | State::Failed) => Ok(()),
         _ => Err(LaunchError::NotLaunched(name())),
+    }
+}
+
+/// Returns the reason why a reconfiguration can't keep the instance of an application.
+fn why_replaced(snapshot: &Snapshot) -> LaunchError {
+    if let Err(reason) = is_launched(snapshot) {
+        return reason;
+    }
+    let name = snapshot.assembly.name.clone();
+    let record = component(snapshot).and_then(|found| snapshot.elements.get(&found.name));
+    match record.map(|record| record.state) {
+        Some(state) if state != State::Active && snapshot.assembly.goal != State::Absent => {
+            LaunchError::NotActive { name, state }
+        }
+        _ => LaunchError::WouldReplace(name),
     }
 }
 
