@@ -437,10 +437,14 @@ impl EngineError {
         }
     }
 
-    /// Tells whether the error may be gone when the same intent is executed again later, without any change.
-    /// Examples of such errors are a held lease, an unreachable store, and a stop.
+    /// Tells whether the error may be gone when the same intent is executed again later, without any change by a user.
+    /// Examples of such errors are a held lease, an unreachable store or runtime, and a stop.
     pub fn will_pass(&self) -> bool {
-        matches!(self, Self::Store(_) | Self::Stopped | Self::RequestEnded { .. })
+        match self {
+            Self::Store(error) => error.will_pass(),
+            Self::Busy { .. } | Self::Unreachable(_) | Self::Stopped | Self::RequestEnded { .. } => true,
+            _ => false,
+        }
     }
 }
 

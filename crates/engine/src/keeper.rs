@@ -62,7 +62,7 @@ fn lost(leases: &[Lease]) -> StoreError {
 }
 
 /// The leases of a process.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Leases(Arc<Mutex<Vec<Lease>>>);
 
 impl Leases {
@@ -70,12 +70,36 @@ impl Leases {
         Self(Arc::new(Mutex::new(leases)))
     }
 
+    /// Adds a lease, which is renewed from now on.
+    pub(crate) fn add(&self, lease: Lease) {
+        self.lock().push(lease);
+    }
+
+    /// Removes all leases, and returns them.
+    pub(crate) fn take(&self) -> Vec<Lease> {
+        std::mem::take(&mut self.lock())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Lease>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn all(&self) -> Vec<Lease> {
+    pub(crate) fn all(&self) -> Vec<Lease> {
         self.lock().clone()
+    }
+}
+
+/// Awaits `work`, and renews `leases` meanwhile. `work` may add further leases. If a lease is lost first, the function
+/// drops `work`, and returns the error. The leases are not released.
+pub(crate) async fn renewing<T, E: From<StoreError>>(
+    store: Arc<dyn Store>,
+    leases: &Leases,
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    tokio::select! {
+        biased;
+        done = work => done,
+        lost = keep(store, leases.clone()) => Err(lost.into()),
     }
 }
 

@@ -120,7 +120,7 @@ pub enum Change {
 #[must_use = "a batch does nothing until it is committed"]
 pub struct Batch {
     changes: Vec<Change>,
-    /// The leases of the other assemblies that the batch changes, added by `beside`.
+    /// The leases of other assemblies that the batch changes or depends on, added by `beside` and `fenced_by`.
     beside: Vec<Lease>,
 }
 
@@ -157,7 +157,18 @@ impl Batch {
         self
     }
 
-    /// Returns all leases of the batch: the given one, then those added with `beside`.
+    /// Adds leases on which the batch depends, although it may contain no change of their assemblies. For example, a
+    /// batch records a reference to another assembly, and the lease on that assembly prevents its removal. If an added
+    /// lease is lost, the store refuses the batch.
+    ///
+    /// In contrast to [`beside`](Self::beside), this method adds all the given leases, and it may be called at any time.
+    /// The effects of an added lease are the same.
+    pub fn fenced_by<'l>(mut self, leases: impl IntoIterator<Item = &'l Lease>) -> Self {
+        self.beside.extend(leases.into_iter().cloned());
+        self
+    }
+
+    /// Returns all leases of the batch: the given one, then those added with `beside` and `fenced_by`.
     pub(crate) fn leases<'l>(&'l self, lease: &'l Lease) -> impl Iterator<Item = &'l Lease> {
         std::iter::once(lease).chain(&self.beside)
     }

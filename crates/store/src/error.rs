@@ -211,6 +211,25 @@ impl StoreError {
         }
     }
 
+    /// Tells whether the same operation may succeed later, although no user changes anything. Examples are a held lease,
+    /// and a database that does not answer at present.
+    pub fn will_pass(&self) -> bool {
+        match self {
+            Self::Held { .. } | Self::LeaseLost { .. } | Self::AfterFailure { .. } => true,
+            Self::DocumentChanged { .. } => true,
+            // After a failover, a database can be read-only for some seconds.
+            Self::Locked { .. } | Self::Behind { .. } | Self::Full { .. } | Self::ReadOnly { .. } => true,
+            Self::Io { .. } | Self::Closed => true,
+            Self::Refused { .. } | Self::NoProcess { .. } | Self::NoPackage { .. } | Self::Claimed { .. } => {
+                false
+            }
+            Self::Missing { .. } | Self::Address { .. } | Self::NotAStore { .. } | Self::Newer { .. } => {
+                false
+            }
+            Self::Corrupt { .. } | Self::Key(_) | Self::Database { .. } => false,
+        }
+    }
+
     /// Tells whether the store refused only this operation, and still works.
     pub(crate) fn is_refusal(&self) -> bool {
         matches!(

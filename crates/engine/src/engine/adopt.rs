@@ -239,12 +239,6 @@ impl<'e> FoundRecorder<'e> {
             Ok(None) => return Ok(without_check()),
             Err(failure) => return Ok(CheckEnd::Failed(failure)),
         };
-        let (owner, natural) = (world.assembly.owner.clone(), found.natural.clone());
-        // An import records the application first, and then the claim. A crash may have come between the two.
-        let is_claimed = match &owner {
-            Some(owner) => engine.store.claimant(owner, &natural).await?.is_some(),
-            None => true,
-        };
         let observation = if found.is_gone() { Observation::Absent } else { Observation::Reached };
         let answer = match found.without_name().report {
             Ok(report) => {
@@ -256,20 +250,14 @@ impl<'e> FoundRecorder<'e> {
                 Answered::Failed(Seen { element, state, sight: Err(failure), metrics: BTreeMap::new() })
             }
         };
-        if is_claimed && let Some(end) = without_news(engine, &before, &mut world, &answer) {
+        if let Some(end) = without_news(engine, &before, &mut world, &answer) {
             return Ok(end);
         }
         let lease = match engine.store.lease(name, self.holder).await {
             Ok(lease) => lease,
             Err(error) => return Ok(CheckEnd::Dropped(error.to_string())),
         };
-        let applied = async {
-            if !is_claimed {
-                engine.store.claim(&lease, &natural).await?;
-            }
-            applied(engine, &lease, &answer, Some(&before)).await
-        };
-        let end = Box::pin(applied).await;
+        let end = Box::pin(applied(engine, &lease, &answer, Some(&before))).await;
         let released = engine.store.release(lease).await;
         let end = end?;
         released?;

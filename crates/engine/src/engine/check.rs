@@ -13,7 +13,9 @@ use futures::{StreamExt, TryStreamExt, stream};
 use windlass_driver::Observation;
 use windlass_model::instance::{LogEntry, Status};
 use windlass_model::instance_changes::document_changes;
-use windlass_model::record::{ElementRecord, Event as Happening, EventDraft, Failure, Intent, Severity};
+use windlass_model::record::{
+    ElementRecord, Event as Happening, EventDraft, Failure, FailureKind, Intent, Severity,
+};
 use windlass_model::{AssemblyName, Element, ElementName, State};
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot, StoreError};
 
@@ -61,7 +63,7 @@ pub enum CheckEnd {
     /// The check did not run, or its report was not used. The text gives the reason: for example, a process of the
     /// assembly was interrupted, or the assembly was removed during the check.
     Dropped(String),
-    /// The check could not run, or its script has failed.
+    /// The check could not run, its script has failed, or its result could not be recorded.
     Failed(Failure),
     /// The script has succeeded, but gave no answer about the instance. The records keep the last status and the last
     /// failure.
@@ -75,7 +77,8 @@ pub enum CheckEnd {
 /// of the assembly accordingly. The result contains no entry for an assembly that does not exist.
 ///
 /// # Errors
-/// [`EngineError::Stopped`], or an error of the store. Records that were updated before the error stay updated.
+/// [`EngineError::Stopped`], or an error of the store. Records that were updated before the error stay updated. An error
+/// that concerns only one assembly is the result of this assembly: [`CheckEnd::Failed`].
 pub async fn check(
     engine: &Engine,
     names: &[AssemblyName],
@@ -127,7 +130,15 @@ impl<'a> Writer<'a> {
                 if revision.open.is_some() {
                     continue;
                 }
-                let world = records.loaded(snapshot).await?;
+                let world = match records.loaded(snapshot).await {
+                    Ok(world) => world,
+                    Err(error @ EngineError::Store(_)) => return Err(error),
+                    // For example, a package of this assembly is damaged. The other assemblies are still checked.
+                    Err(error) => {
+                        ends.insert(name, failed_by(&error));
+                        continue;
+                    }
+                };
                 looks.extend(preparer.looks(&world, engine.store.id(), engine.env.clock.now()));
                 read.insert(name, (revision, world));
             }
@@ -151,7 +162,8 @@ impl<'a> Writer<'a> {
         // The store writes the records of concurrent changes together.
         let written: Vec<_> =
             news.into_iter().map(|(name, answers)| self.write(&read[&name].0, name, answers)).collect();
-        let written: Vec<_> = stream::iter(written).buffered(AT_ONCE).try_collect().await?;
+        // All writes run to their end, because a dropped write would not release its lease.
+        let written: Vec<_> = stream::iter(written).buffered(AT_ONCE).collect().await;
         ends.extend(written);
         self.keep_failed(failed, &owners).await?;
         self.log_lines(lines, &owners).await?;
@@ -162,17 +174,18 @@ impl<'a> Writer<'a> {
     /// checks of the assembly's elements. The function applies the answers in the order of the list. Returns `name`,
     /// and the result for the last answer.
     ///
-    /// If the lease can't be taken, the result is [`CheckEnd::Dropped`].
+    /// If the lease can't be taken, the result is [`CheckEnd::Dropped`]. If the records can't be updated, the result is
+    /// [`CheckEnd::Failed`].
     async fn write(
         &self,
         before: &Revision,
         name: AssemblyName,
         answers: Vec<Answered>,
-    ) -> Result<(AssemblyName, CheckEnd), EngineError> {
+    ) -> (AssemblyName, CheckEnd) {
         let store = &self.engine.store;
         let lease = match store.lease(&name, self.holder).await {
             Ok(lease) => lease,
-            Err(error) => return Ok((name, CheckEnd::Dropped(error.to_string()))),
+            Err(error) => return (name, CheckEnd::Dropped(error.to_string())),
         };
         let mut end = Ok(without_check());
         for answer in answers {
@@ -181,10 +194,9 @@ impl<'a> Writer<'a> {
                 break;
             }
         }
-        let released = store.release(lease).await;
-        let end = end?;
-        released?;
-        Ok((name, end))
+        let released = store.release(lease).await.map_err(EngineError::from);
+        let end = end.and_then(|end| released.map(|()| end));
+        (name, end.unwrap_or_else(|error| failed_by(&error)))
     }
 
     /// Records one failed job for each factory: the failed job that has checked the fewest applications. A failure that
@@ -210,21 +222,23 @@ impl<'a> Writer<'a> {
             if known.iter().any(is_same) {
                 continue;
             }
+            // Everything is read before the lease is taken, so that a failed read leaves no lease behind.
+            let snapshot = engine.store.load_sealed(&factory).await?;
             let Some(lease) = self.lease_of(&factory).await else { continue };
             let failure = job.failure.as_deref().unwrap_or_default();
             let message = match &job.applications[..] {
                 [one] => format!("the health check of `{one}` failed: {failure}"),
                 all => format!("the health check of {} applications failed: {failure}", all.len()),
             };
-            let snapshot = engine.store.load_sealed(&factory).await?;
             let element = snapshot.and_then(|snapshot| snapshot.elements.into_keys().next());
             let mut batch: Batch = [recordings::put(&factory, &job, &transcript)].into_iter().collect();
             if let Some(element) = &element {
                 batch = batch.event(logged(engine, element, LogEntry::new(Severity::Error, message)));
             }
             let kept = engine.store.commit(&lease, batch).await;
-            self.release(lease).await?;
+            let released = self.release(lease).await;
             kept?;
+            released?;
         }
         Ok(())
     }
@@ -245,8 +259,8 @@ impl<'a> Writer<'a> {
             }
         }
         for (factory, entries) in by_factory {
-            let Some(lease) = self.lease_of(factory).await else { continue };
             let snapshot = engine.store.load_sealed(factory).await?;
+            let Some(lease) = self.lease_of(factory).await else { continue };
             let mut batch = Batch::new();
             if let Some(element) = snapshot.and_then(|snapshot| snapshot.elements.into_keys().next()) {
                 for entry in entries {
@@ -254,8 +268,9 @@ impl<'a> Writer<'a> {
                 }
             }
             let written = engine.store.commit(&lease, batch).await;
-            self.release(lease).await?;
+            let released = self.release(lease).await;
             written?;
+            released?;
         }
         Ok(())
     }
@@ -310,6 +325,11 @@ fn unchecked(snapshot: &Snapshot, revision: &Revision) -> CheckEnd {
         }
         _ => without_check(),
     }
+}
+
+/// Returns the result of a check that an error of the engine or the store has ended.
+fn failed_by(error: &EngineError) -> CheckEnd {
+    CheckEnd::Failed(Failure::new(FailureKind::Infrastructure, error.to_string()))
 }
 
 /// Returns the result of a check for an assembly without a health check.

@@ -1,10 +1,10 @@
 //! Health checks, which observe the actual state of elements. A check changes nothing, so it needs no lease.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures::stream::FuturesUnordered;
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -141,8 +141,11 @@ impl HealthChecks<'_> {
 
     /// Runs the checks of all batches (see [`LookBatch`]).
     async fn look_round(&self, batches: Vec<LookBatch>, round: &CheckRound) -> Vec<Asked> {
-        let checked = stream::iter(batches).map(|batch| self.look_at(batch, round));
-        let checked: Vec<Vec<Asked>> = checked.buffer_unordered(self.parallelism).collect().await;
+        // `ask` limits the number of simultaneous calls of drivers. A limit here would delay the batches of all
+        // locations by the batches of a busy location.
+        let checked: FuturesUnordered<_> =
+            batches.into_iter().map(|batch| self.look_at(batch, round)).collect();
+        let checked: Vec<Vec<Asked>> = checked.collect().await;
         checked.into_iter().flatten().collect()
     }
 
@@ -217,14 +220,18 @@ impl HealthChecks<'_> {
         round: &CheckRound,
     ) -> Result<Vec<Result<Observed, Failure>>, Failure> {
         let Some(first) = calls.first() else { return Ok(Vec::new()) };
-        // `running` limits the number of groups that are checked at the same time, in all batches of the round
-        // together.
-        let _permit = round.running.acquire().await;
         let not_run = |failure: Failure| Ok(calls.iter().map(|_| Err(failure.clone())).collect());
+        // A check first waits for its location, and only then for a permit of the round. So checks that wait for a
+        // busy location do not delay the checks of other locations.
+        let turns = round.turns(&first.location);
+        let _turn = turns.acquire().await;
         let _slot = match round.slot(&self.env.slots, &first.location).await {
             Ok(slot) => slot,
             Err(failure) => return not_run(failure),
         };
+        // `running` limits the number of groups that are checked at the same time, in all batches of the round
+        // together.
+        let _permit = round.running.acquire().await;
         let runtime = tokio::select! {
             biased;
             () = round.stop.cancelled() => return not_run(round.ended()),
@@ -333,8 +340,13 @@ struct CheckRound {
     full: Mutex<BTreeSet<String>>,
     /// The output of jobs that have checked applications.
     applications: Mutex<ApplicationJobs>,
+    /// The limit on the checks of each location that wait for a slot or have got one. Without this limit, the checks of
+    /// a location could take more of its slots than they can use, and intents would wait for these slots.
+    waiting: Mutex<HashMap<String, Arc<Semaphore>>>,
     /// The limit on simultaneous calls of drivers. Each call holds one permit of this semaphore.
     running: Semaphore,
+    /// The maximum number of simultaneous calls of drivers.
+    parallelism: usize,
 }
 
 impl CheckRound {
@@ -346,8 +358,17 @@ impl CheckRound {
             held,
             full: Mutex::default(),
             applications: Mutex::default(),
+            waiting: Mutex::default(),
             running,
+            parallelism,
         }
+    }
+
+    /// Returns the limit on the checks of a location that wait for a slot or have got one.
+    fn turns(&self, location: &Location) -> Arc<Semaphore> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let turns = waiting.entry(location.name.clone());
+        turns.or_insert_with(|| Arc::new(Semaphore::new(self.parallelism))).clone()
     }
 
     /// Keeps the output of `last`, the last job of a check of applications.
@@ -540,22 +561,24 @@ pub(super) fn round(
 ) -> String {
     let over = now.plus_millis(i64::try_from((longest + SLACK).as_millis()).unwrap_or(i64::MAX));
     let random = InstanceId::random(entropy);
-    let held = held.map(|name| format!("{}-", mark(name))).unwrap_or_default();
-    format!("{store}-w{}-{held}{}", over.as_millis() / 1000, &random.as_str()[..LETTERS])
+    let (held, letters) = match held {
+        Some(name) => (format!("{}-", mark(name)), LETTERS_BESIDE_MARK),
+        None => (String::new(), LETTERS),
+    };
+    format!("{store}-w{}-{held}{}", over.as_millis() / 1000, &random.as_str()[..letters])
 }
 
-/// Returns a short mark of an assembly, such as `of1a2b3c`. If a check runs under the lease of the assembly, the
-/// function [`round`] writes the mark into the ids of the check's jobs.
+/// Returns a short mark of an assembly, such as `ofb9evfqdwjzbs55`. If a check runs under the lease of the assembly, the
+/// function [`round`] writes the mark into the ids of the check's jobs. Other versions of windlass read the mark, so
+/// the mark of an assembly never changes.
+///
+/// The mark contains 14 characters of a hash of the assembly's name, which are 4 + 13 × 5 = 69 bits. So two assemblies
+/// of a store do not have the same mark.
 ///
 /// If a check runs under no lease, the ids of its jobs contain [`LETTERS`] (12) random characters in place of the mark.
-/// A mark has 8 characters, so the random characters are never equal to a mark.
-///
-/// In rare cases, two assemblies have the same mark. A process of one assembly may then end a check of the other
-/// assembly. The ended check counts as a check that could not run.
+/// A mark has 16 characters, so the random characters are never equal to a mark.
 fn mark(assembly: &AssemblyName) -> String {
-    let mut hasher = DefaultHasher::new();
-    assembly.as_str().hash(&mut hasher);
-    format!("of{:06x}", hasher.finish() & 0xff_ffff)
+    format!("of{}", &InstanceId::of(assembly.as_str()).as_str()[..14])
 }
 
 /// Tells whether a job is left over from an earlier health check or discovery. No program waits for such a job any
@@ -581,6 +604,10 @@ const SLACK: Duration = Duration::from_secs(60);
 /// expiry time, but they have different random characters. The first character is one of 16 letters, and each further
 /// character is one of 32 letters and digits. So 12 characters contain 4 + 11 × 5 = 59 random bits.
 const LETTERS: usize = 12;
+
+/// The number of random characters after a [`mark`]. They only distinguish the checks under one lease, so fewer
+/// characters are sufficient. With more characters, the job ids could exceed the 63 characters of a [`JobId`].
+const LETTERS_BESIDE_MARK: usize = 8;
 
 /// Returns the metrics that a report contains, by name. If the report is not valid, returns no metrics.
 fn measured(report: &Report) -> BTreeMap<String, Value> {
@@ -620,5 +647,22 @@ mod tests {
         assert!(is_forgotten(&held, &store, now, &name), "its process held the lease that is held now");
         assert!(!is_forgotten(&held, &store, now, &other));
         assert!(is_forgotten(&held, &store, now.plus_millis(182_000), &other));
+    }
+
+    /// Other versions of windlass compare the marks in job ids, so a mark must not change.
+    #[test]
+    fn marks_of_assemblies_are_stable_and_different() {
+        assert_eq!(mark(&"shop".parse().unwrap()), "ofb9evfqdwjzbs55");
+        let marks: std::collections::BTreeSet<String> =
+            (0..20_000).map(|number| mark(&format!("shop-{number}").parse().unwrap())).collect();
+        assert_eq!(marks.len(), 20_000);
+    }
+
+    #[test]
+    fn the_longest_job_of_a_check_has_a_valid_id() {
+        let entropy = CountingEntropy::seeded(1);
+        let (store, name) = (StoreId::random(&entropy), "a".repeat(40).parse().unwrap());
+        let prefix = round(&store, &entropy, Timestamp::from_millis(1_700_000_000_123), LONGEST, Some(&name));
+        assert!(format!("{prefix}-health-check-999").parse::<JobId>().is_ok(), "{prefix}");
     }
 }

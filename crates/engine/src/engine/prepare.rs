@@ -21,7 +21,7 @@ use super::prepared::Prepared;
 use super::references::{foreign_assemblies, leave, refuse_if_entangled, refuse_if_referenced};
 use super::request::Request;
 use crate::error::EngineError;
-use crate::keeper::Renewal;
+use crate::keeper::{Leases, Renewal, renewing};
 use crate::stop::Stop;
 use crate::world::World;
 use crate::{command_arguments, commands, recordings};
@@ -97,17 +97,24 @@ impl Engine {
         // If the intent adds a reference to another assembly, the lease of that assembly is held until the
         // reference is recorded. No other process can then remove that assembly first. If the plan calls
         // operations on elements of another assembly, the lease of that assembly is held until the process ends.
-        let visits = self.visitor().visit(lease, &draft, stop).await?;
+        let visits = Leases::default();
+        let visitor = self.visitor();
+        let visited = visitor.visit(lease, &draft, stop, &visits);
+        let visited = renewing(self.store.clone(), &visits, visited).await;
+        if let Err(error) = visited {
+            leave(&*self.store, visits.take()).await;
+            return Err(error);
+        }
         let called = draft::called_on(&draft);
         let (kept, passed): (Vec<Lease>, Vec<Lease>) =
-            visits.into_iter().partition(|visit| called.contains(&visit.scope));
+            visits.take().into_iter().partition(|visit| called.contains(&visit.scope));
         let begun = match foreign_assemblies(&self.records(), kept).await {
             Ok(foreign_assemblies) => {
                 draft.world.foreign_assemblies = foreign_assemblies;
                 if stop.soon.is_cancelled() {
                     Err(EngineError::Stopped)
                 } else {
-                    self.begin(lease, &mut draft, continues, queued).await
+                    self.begin((lease, &passed), &mut draft, continues, queued).await
                 }
             }
             Err(error) => Err(error),
@@ -122,10 +129,11 @@ impl Engine {
         }
     }
 
-    /// Records a new process durably, with all data that it needs.
+    /// Records a new process durably, with all data that it needs. `passed` contains the leases of newly referenced
+    /// assemblies. If one of them is lost, the referenced assembly may be gone, and nothing is recorded.
     async fn begin(
         &self,
-        lease: &Lease,
+        (lease, passed): (&Lease, &[Lease]),
         draft: &mut Draft,
         continues: Option<ProcessId>,
         request: Option<&RequestRecord>,
@@ -167,7 +175,8 @@ impl Engine {
             // once.
             batch = batch.end_request(RequestRecord { status: RequestStatus::Begun(id), ..request.clone() });
         }
-        self.store.commit(lease, batch).await?;
+        let called = draft.world.foreign_assemblies.values().map(|foreign| &foreign.lease);
+        self.store.commit(lease, batch.fenced_by(passed.iter().chain(called))).await?;
         Ok(process)
     }
 }

@@ -3,7 +3,8 @@
 //! The record of the referring assembly contains the reference. A process that adds a reference holds the lease of
 //! the referenced assembly until the reference is recorded. A process that removes an assembly, or elements of it,
 //! holds the lease of this assembly while the process looks for referring assemblies. Both processes need the same
-//! lease, so the later process detects the change of the earlier one. References form no cycle, and each wait for a
+//! lease, so the later process detects the change of the earlier one. The batch that records the reference is refused
+//! if the lease of the referenced assembly is lost. References form no cycle, and each wait for a
 //! lease is bounded, so there is no deadlock.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,7 @@ use windlass_store::{Lease, Snapshot, Store, StoreError};
 use super::draft::{Draft, called_on};
 use super::previous::Records;
 use crate::error::{EngineError, Loss};
+use crate::keeper::Leases;
 use crate::stop::Stop;
 use crate::values::offered;
 use crate::world::{ForeignAssembly, World};
@@ -95,30 +97,26 @@ impl Visitor<'_> {
     /// Takes the leases of newly referenced assemblies, and of the assemblies on whose elements the plan calls
     /// operations. Refuses a new reference if the referenced assembly does not exist, is being removed, or has a
     /// reference to the referring assembly.
+    ///
+    /// The function adds each lease to `visits` as soon as it has taken the lease. The caller renews these leases
+    /// meanwhile, because the function may wait for each further lease. The caller also releases them.
     pub(super) async fn visit(
         &self,
         lease: &Lease,
         draft: &Draft,
         stop: &Stop,
-    ) -> Result<Vec<Lease>, EngineError> {
+        visits: &Leases,
+    ) -> Result<(), EngineError> {
         let known = draft.before.as_ref().map(|before| before.references.clone()).unwrap_or_default();
         let new: BTreeSet<AssemblyName> =
             draft.world.assembly.references.difference(&known).cloned().collect();
-        let mut visits = Vec::new();
         for name in new.union(&called_on(draft)) {
-            let visited = match self.patiently(name, lease, stop).await {
-                Ok(visit) => {
-                    visits.push(visit);
-                    if new.contains(name) { stays(self.store, name, &lease.scope).await } else { Ok(()) }
-                }
-                Err(error) => Err(error),
-            };
-            if let Err(error) = visited {
-                leave(self.store, visits).await;
-                return Err(error);
+            visits.add(self.patiently(name, lease, stop).await?);
+            if new.contains(name) {
+                stays(self.store, name, &lease.scope).await?;
             }
         }
-        Ok(visits)
+        Ok(())
     }
 
     /// Takes the leases of other assemblies for the open calls in `snapshot`. `snapshot` and `lease` belong to one

@@ -1,7 +1,6 @@
 //! Moves an assembly from one store to another. A *bundle* contains the data of the assembly during the move. At
 //! any time, the assembly belongs to exactly one of three places: the first store, the bundle, or the second store.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -22,6 +21,7 @@ use super::references::{leave, refuse_if_entangled, refuse_loss, stays};
 use super::upkeep::{Upkeep, give_back, unknown};
 use crate::commands;
 use crate::error::{EngineError, Loss, MovedTo};
+use crate::keeper::{Leases, renewing};
 use crate::stop::Stop;
 
 /// All data about an assembly that the next intent needs, independent of a store. Steps, calls, jobs and events
@@ -186,7 +186,10 @@ impl Upkeep<'_> {
         intact(&bundle)?;
         let name = bundle.assembly.name.clone();
         let lease = self.store.lease(&name, holder).await?;
-        let taken = self.take_over_under(&lease, bundle, file, stop).await;
+        let visits = Leases::new(vec![lease.clone()]);
+        let taken = self.take_over_under(&lease, bundle, file, stop, &visits);
+        let taken = renewing(self.store.clone(), &visits, taken).await;
+        leave(&**self.store, visits.take().into_iter().filter(|visit| visit.scope != name).collect()).await;
         match taken {
             Ok(()) => Ok(self.store.release(lease).await?),
             Err(error) => Err(give_back(&**self.store, lease, error).await),
@@ -215,11 +218,8 @@ impl Upkeep<'_> {
     ///   applications have the same natural id: the id of the instance outside of windlass.
     async fn is_new(&self, name: &AssemblyName, bundle: &Bundle) -> Result<(), EngineError> {
         let here = self.store.assembly(name).await?.is_some();
-        if let Some((owner, natural)) = owned(bundle)
-            && let Some(by) = self.store.claimant(owner, natural).await?.filter(|by| by != name)
-        {
-            let (owner, natural_id) = (owner.clone(), natural.to_owned());
-            return Err(StoreError::Claimed { owner, natural_id, by }.into());
+        if let Some((owner, natural)) = owned(bundle) {
+            self.refuse_claimed(name, (owner.clone(), natural.to_owned())).await?;
         }
         if let Some(at) = self.imported(name, bundle.transfer.as_ref()).await? {
             return Err(EngineError::ImportedBefore { name: name.clone(), at, here });
@@ -227,32 +227,23 @@ impl Upkeep<'_> {
         if here { Err(EngineError::AlreadyHere(name.clone())) } else { Ok(()) }
     }
 
+    /// Imports the assembly of a bundle under its `lease`. Takes the leases of the assemblies that it references, and
+    /// adds them to `leases`. The caller renews and releases them.
     async fn take_over_under(
         &self,
         lease: &Lease,
         bundle: Bundle,
         file: &str,
         stop: &Stop,
+        leases: &Leases,
     ) -> Result<(), EngineError> {
         let name = &lease.scope;
         self.is_new(name, &bundle).await?;
-        let mut visits = Vec::new();
         for reference in &bundle.assembly.references {
-            let visited = match self.visitor.patiently(reference, lease, stop).await {
-                Ok(visit) => {
-                    visits.push(visit);
-                    stays(&**self.store, reference, name).await
-                }
-                Err(error) => Err(error),
-            };
-            if let Err(error) = visited {
-                leave(&**self.store, visits).await;
-                return Err(error);
-            }
+            leases.add(self.visitor.patiently(reference, lease, stop).await?);
+            stays(&**self.store, reference, name).await?;
         }
-        let taken = self.put(lease, bundle, file).await;
-        leave(&**self.store, visits).await;
-        taken
+        self.put(lease, bundle, file, &leases.all()).await
     }
 
     /// Returns the time at which an export was imported into this store; `None` if it was not imported.
@@ -304,14 +295,22 @@ impl Upkeep<'_> {
         Ok(known)
     }
 
-    async fn put(&self, lease: &Lease, mut bundle: Bundle, file: &str) -> Result<(), EngineError> {
+    /// Records the assembly of a bundle. If one of the leases `beside` is lost, nothing is recorded.
+    async fn put(
+        &self,
+        lease: &Lease,
+        mut bundle: Bundle,
+        file: &str,
+        beside: &[Lease],
+    ) -> Result<(), EngineError> {
         let known = self.known_processes(&lease.scope, &bundle).await?;
-        let natural = owned(&bundle).map(|(_, natural)| natural.to_owned());
+        let claim = owned(&bundle).map(|(owner, natural)| (owner.clone(), natural.to_owned()));
+        let new: Vec<ProcessId> =
+            bundle.numbers().into_iter().filter(|number| !known.contains_key(number)).collect();
         let mut numbers = known.clone();
-        for number in bundle.numbers() {
-            if let Entry::Vacant(free) = numbers.entry(number) {
-                free.insert(self.store.reserve_process().await?);
-            }
+        if !new.is_empty() {
+            let count = u32::try_from(new.len()).unwrap_or(u32::MAX);
+            numbers.extend(new.into_iter().zip(self.store.reserve_processes(count).await?));
         }
         // This store already has these processes, with their steps.
         bundle.processes.retain(|process| !known.contains_key(&process.id));
@@ -342,12 +341,31 @@ impl Upkeep<'_> {
         for version in bundle.versions {
             batch = batch.put_version(version);
         }
-        let batch = batch.event(said(&name, now, body)).drop_document(moved::key(&name), Expected::Any);
-        self.store.commit(lease, batch).await?;
-        if let Some(natural) = natural {
-            self.store.claim(lease, &natural).await?;
+        batch = batch.event(said(&name, now, body)).drop_document(moved::key(&name), Expected::Any);
+        if let Some((_, natural)) = &claim {
+            batch = batch.claim(natural.clone());
         }
-        Ok(())
+        let beside = beside.iter().filter(|held| held.scope != name);
+        match (self.store.commit(lease, batch.fenced_by(beside)).await, claim) {
+            (Err(error @ StoreError::Refused { .. }), Some(claim)) => {
+                // Another command may have adopted the instance after the first check.
+                self.refuse_claimed(&name, claim).await?;
+                Err(error.into())
+            }
+            (committed, _) => Ok(committed.map(drop)?),
+        }
+    }
+
+    /// Returns an error if another application of the factory `owner` has the natural id `natural_id`.
+    async fn refuse_claimed(
+        &self,
+        name: &AssemblyName,
+        (owner, natural_id): (AssemblyName, String),
+    ) -> Result<(), EngineError> {
+        match self.store.claimant(&owner, &natural_id).await?.filter(|by| by != name) {
+            Some(by) => Err(StoreError::Claimed { owner, natural_id, by }.into()),
+            None => Ok(()),
+        }
     }
 }
 
