@@ -204,14 +204,13 @@ impl World {
     pub(crate) fn call_it(&mut self, element: &ElementName, natural: String, batch: &mut Batch) {
         let mut record = self.instances.of(element);
         let is_secret = KnownSecrets::new(self.secrets.all_texts()).are_in_text(&natural);
-        match self.instance_id(element).filter(|_| is_secret) {
-            Some(instance) => self.seal_natural(&instance, &natural, &mut record, batch),
-            None => {
-                if self.assembly.owner.is_some() {
-                    batch.push(Change::Claim(natural.clone()));
-                }
-                self.open_natural(natural, &mut record, batch);
+        if let Some(instance) = self.instance_id(element).filter(|_| is_secret) {
+            self.seal_natural(&instance, &natural, &mut record, batch);
+        } else {
+            if self.assembly.owner.is_some() {
+                batch.push(Change::Claim(natural.clone()));
             }
+            self.open_natural(natural, &mut record, batch);
         }
         self.instances.put(record, batch);
     }

@@ -294,6 +294,7 @@ impl Selection {
 }
 
 /// The options of [`Request::up`].
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpOptions {
     /// The desired state of all elements.

@@ -200,11 +200,12 @@ impl ProcessMachine {
             let message = status.and_then(|status| status.message);
             let failure = still_converging(run.nature.timeout, message.as_deref());
             let end = StepEnd::Failed(failure.clone());
-            return if self.has_launched(id) {
-                self.launched(id, failure, end)
+            if self.has_launched(id) {
+                self.launched(id, failure, end);
             } else {
-                self.failed(id, failure)
-            };
+                self.failed(id, failure);
+            }
+            return;
         }
         if !run.nature.observable {
             // Without observations, the call can only wait for its deadline.
