@@ -3,6 +3,7 @@
 use windlass_driver::Observation;
 use windlass_engine::{CheckEnd, Seen, Stop, check};
 use windlass_model::record::{Effect, FailureKind};
+use windlass_store::StoreError;
 
 use crate::support::puppet::Spoil;
 use crate::support::{Rig, Sketch, assembly_name};
@@ -116,4 +117,18 @@ async fn a_check_without_news_needs_no_lease() {
     rig.strings.see("part1 Start", Observation::Absent);
     checked().await.unwrap();
     assert_ne!(rig.look("t").await.elements, before);
+}
+
+/// The records of one assembly can't be written. The check of the other assemblies continues, and the lease is released.
+#[tokio::test(start_paused = true)]
+async fn a_failed_write_of_a_check_is_a_result_and_leaves_no_lease() {
+    let rig = up(1).await;
+    let name = assembly_name("t");
+    let (engine, holder) = rig.engine();
+    rig.strings.see("part1 Start", Observation::Absent);
+    rig.store.fail_next(StoreError::Full { path: "somewhere".into() });
+    let end =
+        check(&engine, std::slice::from_ref(&name), &holder, &Stop::default()).await.unwrap().remove(0).end;
+    assert!(matches!(end, CheckEnd::Failed(_)), "{end:?}");
+    assert!(engine.store.holder(&name).await.unwrap().is_none());
 }

@@ -3,15 +3,17 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use proptest::prelude::*;
+use tokio::time::sleep;
 use windlass_engine::{Desired, EngineError, Request, Stop};
-use windlass_model::assembly::{Cluster, Property};
-use windlass_model::record::{Effect, Intent};
+use windlass_model::assembly::{Cluster, Element, ElementKind, Property, Referent, Topology};
+use windlass_model::record::{AssemblyRecord, Effect, Intent, ProcessStatus};
 use windlass_model::rename::Renaming;
 use windlass_model::template::InstanceField;
 use windlass_model::{AssemblyName, Part, Seq, Template};
-use windlass_store::{Holder, Store};
+use windlass_store::{Batch, Holder, Store, StoreError};
 
 use crate::support::{Rig, Sketch, assembly_name, element};
 
@@ -243,4 +245,87 @@ async fn a_name_with_an_assembly_or_a_history_is_refused() {
     assert_same(&told(&rig, "t").await, &before);
     // No lease is left behind.
     rename(&rig, "t", "new").await.unwrap();
+}
+
+/// Returns the desired assembly `t`, which references other assemblies.
+fn referring(others: &[&str]) -> Desired {
+    let mut desired = Sketch::new(&["a"]).desired();
+    let own = desired.topology.clone();
+    let references = others.iter().map(|other| Element {
+        name: element(&format!("t__{other}")),
+        kind: ElementKind::Reference,
+        parent: Some(element("t")),
+        referent: Some(Referent::Assembly(assembly_name(other))),
+        ..own.root().unwrap().clone()
+    });
+    let elements = own.elements().iter().cloned().chain(references).collect();
+    desired.topology = Topology::new(assembly_name("t"), elements, own.relationships().to_vec());
+    desired
+}
+
+/// While a process waits for the leases of further assemblies, it keeps the leases that it has taken.
+#[tokio::test(start_paused = true)]
+async fn the_lease_of_a_referenced_assembly_is_renewed_while_others_are_awaited() {
+    let rig = Rig::new(Effect::Once);
+    let others = ["b", "c", "d", "e", "f", "g"];
+    let (engine, holder) = rig.engine();
+    let mut held = Vec::new();
+    for other in others {
+        rig.up(called(Sketch::new(&["a"]).desired(), other)).await.unwrap();
+    }
+    for other in &others[1..] {
+        held.push(engine.store.lease(&assembly_name(other), &holder).await.unwrap());
+    }
+    let frees = async {
+        while !held.is_empty() {
+            for _ in 0..8 {
+                sleep(Duration::from_secs(1)).await;
+                for lease in &held {
+                    engine.store.renew(lease).await.unwrap();
+                }
+            }
+            engine.store.release(held.remove(0)).await.unwrap();
+        }
+    };
+    let comes = async {
+        sleep(Duration::from_secs(36)).await;
+        engine.store.lease(&assembly_name("b"), &holder).await
+    };
+    let renewed = async {
+        let ups = rig.up(referring(&others));
+        futures::join!(ups, comes)
+    };
+    let (_, (ended, came)) = futures::join!(frees, renewed);
+    assert!(matches!(came, Err(StoreError::Held { .. })), "{came:?}");
+    assert_eq!(ended.unwrap().process.status, ProcessStatus::Completed);
+}
+
+/// Another command adopts the instance of an application while the import of this application waits for a lease.
+#[tokio::test(start_paused = true)]
+async fn an_import_without_its_natural_id_records_nothing() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    rig.up(called(Sketch::new(&["a"]).desired(), "factory")).await.unwrap();
+    let (engine, holder) = rig.engine();
+    let (name, factory, twin) = (assembly_name("t"), assembly_name("factory"), assembly_name("twin"));
+    let given = engine.upkeep().hand_over(&name, &holder).await.unwrap();
+    let mut bundle = given.bundle().clone();
+    given.complete("t.json").await.unwrap();
+    bundle.assembly.owner = Some(factory.clone());
+    bundle.assembly.references = [factory.clone()].into();
+    bundle.instances[0].natural = Some("i-1".to_owned());
+    let record = AssemblyRecord { name: twin.clone(), ..bundle.assembly.clone() };
+    let held = engine.store.lease(&factory, &rig.engine().1).await.unwrap();
+    let adopts = async {
+        sleep(Duration::from_secs(1)).await;
+        let batch = Batch::new().put_assembly(record).claim("i-1".to_owned());
+        assert!(engine.store.create(&twin, &holder, batch).await.unwrap());
+        engine.store.release(held).await.unwrap();
+    };
+    let (upkeep, stop) = (engine.upkeep(), Stop::default());
+    let (imported, ()) = futures::join!(upkeep.take_over(bundle, "t.json", &holder, &stop), adopts);
+    let error = imported.unwrap_err();
+    assert!(matches!(error, EngineError::Store(StoreError::Claimed { .. })), "{error}");
+    assert!(engine.store.assembly(&name).await.unwrap().is_none());
+    assert!(engine.store.holder(&name).await.unwrap().is_none());
 }

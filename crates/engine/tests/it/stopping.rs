@@ -428,3 +428,19 @@ async fn a_lease_is_renewed_while_a_request_is_prepared() {
     assert_eq!(waited.unwrap().process.status, ProcessStatus::Completed);
     assert!(matches!(came, Err(EngineError::Store(StoreError::Held { .. }))), "{came:?}");
 }
+
+/// A runtime that does not answer for some seconds does not end a queued request.
+#[tokio::test(start_paused = true)]
+async fn a_request_waits_for_a_runtime_that_does_not_answer() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    let (engine, holder) = rig.engine();
+    let request = engine.request(&assembly_name("t"), up(&Sketch::new(&["a", "b"])), &holder).await.unwrap();
+    let (stop, serving) = (Stop::default(), holder.serving(true));
+    rig.jobs.unreachable(true);
+    let refused = Box::pin(engine.take_up(&request, &serving, &stop)).await.err().unwrap();
+    assert!(matches!(refused, EngineError::Unreachable(_)), "{refused}");
+    rig.jobs.unreachable(false);
+    let prepared = Box::pin(engine.take_up(&request, &serving, &stop)).await.unwrap();
+    assert_eq!(prepared.run(&stop).await.unwrap().process.status, ProcessStatus::Completed);
+}
