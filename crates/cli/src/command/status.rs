@@ -119,6 +119,8 @@ fn print_head(now: Timestamp, assembly: &AssemblyView) {
         // The last process is a `down` that was limited to some parts, or that has failed. `Absent` alone would
         // hide the parts that still exist.
         None if assembly.state == State::Absent => styled(ODD, "partly removed"),
+        // An application has only one instance, and `app destroy` has failed. `partly removed` would be wrong.
+        None if assembly.application.is_some() => format!("{state} (not destroyed)"),
         None => format!("{state} (partly removed)"),
     };
     let protected = if assembly.protected { ", protected" } else { "" };

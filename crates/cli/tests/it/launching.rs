@@ -991,6 +991,7 @@ fn without_an_instance_nothing_is_reconfigured() {
     publish(&env);
     env.ok(&["app", "reconfigure", "b", "--latest"]);
     assert_eq!(env.run(&["app", "destroy", "b"]).code(), Some(1));
+    assert!(env.ok(&["status", "b"]).out().starts_with("b Inactive (not destroyed) "), "nothing was removed");
     let checked = env.run(&["app", "check", "a"]);
     assert_eq!(checked.code(), Some(1), "a named application must be checked: {checked}");
     assert_snapshot!(checked.out(), @"a: unchecked: it is Failed; `windlass retry a` resumes its last process");

@@ -57,6 +57,7 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     /// - An error if the assembly is leased.
+    /// - An error if only one part of a launched application is to be forgotten.
     /// - An error if other assemblies reference the assembly. With [`Options::force`](super::Options::force),
     ///   the records are removed nevertheless.
     /// - An error if a process of the assembly was interrupted, since jobs of this process may still run. With

@@ -414,10 +414,10 @@ fn why_replaced(snapshot: &Snapshot) -> LaunchError {
     let name = snapshot.assembly.name.clone();
     let record = component(snapshot).and_then(|found| snapshot.elements.get(&found.name));
     match record.map(|record| record.state) {
-        Some(state) if state != State::Active && snapshot.assembly.goal != State::Absent => {
-            LaunchError::NotActive { name, state }
-        }
-        _ => LaunchError::WouldReplace(name),
+        Some(State::Active) | None => LaunchError::WouldReplace(name),
+        // `retry` would destroy the application.
+        Some(_) if snapshot.assembly.goal == State::Absent => LaunchError::BeingDestroyed(name),
+        Some(state) => LaunchError::NotActive { name, state },
     }
 }
 
