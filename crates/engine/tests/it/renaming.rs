@@ -295,7 +295,7 @@ async fn the_lease_of_a_referenced_assembly_is_renewed_while_others_are_awaited(
         let ups = rig.up(referring(&others));
         futures::join!(ups, comes)
     };
-    let (_, (ended, came)) = futures::join!(frees, renewed);
+    let ((), (ended, came)) = futures::join!(frees, renewed);
     assert!(matches!(came, Err(StoreError::Held { .. })), "{came:?}");
     assert_eq!(ended.unwrap().process.status, ProcessStatus::Completed);
 }
