@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use windlass_driver::Observation;
 use windlass_engine::{Argument, Arguments, EngineError, Request, Stop};
-use windlass_model::record::{Effect, Event, Intent, ProcessStatus};
+use windlass_model::record::{Assumption, Effect, Event, Intent, ProcessStatus};
 use windlass_model::{ProcessId, Seq};
 use windlass_store::Store as _;
 
 use crate::support::puppet::Act;
-use crate::support::{Rig, Sketch, assembly_name, element};
+use crate::support::{Reach, Rig, Sketch, assembly_name, element};
 
 /// All effects of creating the assembly, each once.
 const ALL: [&str; 12] = [
@@ -323,4 +323,91 @@ async fn killed_while_a_lost_job_is_looked_for_it_is_not_handed_over_again() {
         assert_eq!(submitted, once, "killed at batch {batch}");
     }
     assert!(deaths > 20, "{deaths} deaths");
+}
+
+/// A call whose location is not configured stays open. As soon as the location is there again, the outcome of its job is
+/// found.
+#[tokio::test(start_paused = true)]
+async fn killed_and_the_location_is_missing_no_outcome_is_forgotten() {
+    for effect in [Effect::Once, Effect::Repeatable] {
+        let mut open = 0;
+        for after in (0..90).step_by(3) {
+            let mut rig = Rig::new(effect);
+            rig.up_until_killed(sketch().desired(), Duration::from_millis(after)).await;
+            rig.reach = Reach::Nothing;
+            match rig.up(sketch().desired()).await {
+                Err(EngineError::Unprepared { calls, .. }) => {
+                    open += 1;
+                    assert!(calls.iter().all(|(_, why)| why.message == "its location is not configured"));
+                }
+                // No call is open.
+                Err(EngineError::Unplaceable(_)) => {}
+                other => panic!("killed after {after} ms: {:?}", other.map(|ended| ended.process)),
+            }
+            rig.reach = Reach::All;
+            let ended = rig.up(sketch().desired()).await.unwrap();
+            assert_eq!(ended.process.status, ProcessStatus::Completed, "killed after {after} ms");
+            assert_eq!(sorted(rig.jobs.effects()), ALL[..11], "killed after {after} ms");
+        }
+        assert!(open > 15, "{open} open");
+    }
+}
+
+/// Kills `up` at a batch, which is lost. A job whose record is in this batch is submitted nevertheless. Returns the rig,
+/// or `None` if the process ended before this batch.
+async fn killed_while_it_recorded(batch: u64) -> Option<Rig> {
+    let rig = Rig::new(Effect::Once);
+    rig.jobs.outrun_records();
+    let (engine, holder, cut) = rig.mortal(batch, false);
+    let (name, stop) = (assembly_name("t"), Stop::default());
+    let up = Request::up(sketch().desired());
+    let whole =
+        async { engine.prepare(&name, up, &holder, &stop).await.expect("it is prepared").run(&stop).await };
+    let is_killed = tokio::select! {
+        biased;
+        () = cut.dead() => true,
+        ended = whole => ended.is_err(),
+    };
+    rig.bury(&holder);
+    is_killed.then_some(rig)
+}
+
+/// The job of a call may exist although its record is lost. A full disk is then no reason to run the job again.
+#[tokio::test(start_paused = true)]
+async fn a_job_whose_record_is_lost_is_found_on_a_full_disk() {
+    let mut unrecorded = 0;
+    for batch in 1..40 {
+        let Some(rig) = killed_while_it_recorded(batch).await else { break };
+        let recorded = rig.store.load(&assembly_name("t")).await.unwrap().map_or(0, |found| found.jobs.len());
+        unrecorded += usize::from(rig.jobs.left() > recorded);
+        rig.jobs.leave_room(Some(0));
+        let _ = rig.up(sketch().desired()).await;
+        rig.jobs.leave_room(None);
+        let ended = rig.up(sketch().desired()).await.unwrap();
+        assert_eq!(ended.process.status, ProcessStatus::Completed, "killed at batch {batch}");
+        assert_eq!(sorted(rig.jobs.effects()), ALL[..11], "killed at batch {batch}");
+    }
+    assert!(unrecorded > 5, "{unrecorded} jobs without a record");
+}
+
+/// The job of a call may exist although its record is lost. If the runtime can't be opened, a person must decide.
+#[tokio::test(start_paused = true)]
+async fn a_job_whose_record_is_lost_is_asked_about_without_its_runtime() {
+    let mut asked = 0;
+    for batch in 1..40 {
+        let Some(mut rig) = killed_while_it_recorded(batch).await else { break };
+        rig.reach = Reach::NoRuntime;
+        let refused = rig.up(sketch().desired()).await;
+        asked += u32::from(matches!(refused, Err(EngineError::NeedsDecision { .. })));
+        rig.reach = Reach::All;
+        let ended = match rig.up(sketch().desired()).await {
+            Err(EngineError::NeedsDecision { .. }) => rig.retry("t", Some(Assumption::Done)).await,
+            ended => ended,
+        };
+        assert_eq!(ended.unwrap().process.status, ProcessStatus::Completed, "killed at batch {batch}");
+        let mut effects = sorted(rig.jobs.effects());
+        effects.dedup();
+        assert_eq!(effects.len(), rig.jobs.effects().len(), "killed at batch {batch}");
+    }
+    assert!(asked > 5, "asked {asked} times");
 }

@@ -43,11 +43,25 @@ impl Clock for TokioClock {
 }
 
 /// One runtime for all locations. Locations whose name begins with `free` have no limit of concurrent jobs.
-struct OnePlace(Jobs, Option<NonZeroU32>);
+struct OnePlace(Jobs, Option<NonZeroU32>, Reach);
+
+/// The part of the locations that can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Reach {
+    #[default]
+    All,
+    /// No runtime can be opened.
+    NoRuntime,
+    /// No location is configured.
+    Nothing,
+}
 
 #[async_trait::async_trait]
 impl Places for OnePlace {
     fn location(&self, placement: &Placement) -> Result<Location, String> {
+        if self.2 == Reach::Nothing {
+            return Err("its location is not configured".to_owned());
+        }
         let location = Location::local(placement.location.clone().unwrap_or_else(|| "here".to_owned()));
         let max_jobs = self.1.filter(|_| !location.name.starts_with("free"));
         Ok(Location { max_jobs, ..location })
@@ -58,6 +72,9 @@ impl Places for OnePlace {
     }
 
     async fn runtime(&self, _: &Location) -> Result<Arc<dyn Runtime>, String> {
+        if self.2 == Reach::NoRuntime {
+            return Err("its runtime can't be opened".to_owned());
+        }
         Ok(Arc::new(self.0.clone()))
     }
 
@@ -84,6 +101,8 @@ pub(crate) struct Rig {
     pub(crate) max_jobs: Option<NonZeroU32>,
     slots: JobSlots,
     pub(crate) home: String,
+    /// The part of the locations that the next engines can use.
+    pub(crate) reach: Reach,
     /// The machine of the next engines: its name, and the error of its clock in milliseconds.
     pub(crate) machine: Option<(String, i64)>,
 }
@@ -127,6 +146,7 @@ impl Rig {
             max_jobs: None,
             slots: JobSlots::default(),
             home: "here:/project".to_owned(),
+            reach: Reach::All,
             machine: None,
         }
     }
@@ -168,7 +188,7 @@ impl Rig {
             store: Arc::new(store.with_clock(clock.clone())),
             env: EngineEnv {
                 drivers: self.drivers.clone(),
-                places: Arc::new(OnePlace(jobs, self.max_jobs)),
+                places: Arc::new(OnePlace(jobs, self.max_jobs, self.reach)),
                 slots: self.slots.clone(),
                 clock,
                 entropy: Arc::new(CountingEntropy::seeded(u64::from(life))),

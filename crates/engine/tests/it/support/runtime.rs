@@ -65,6 +65,8 @@ struct Table {
     crowds: Vec<Vec<String>>,
     /// Whether queries of the existing jobs fail.
     unreachable: bool,
+    /// Whether a process that dies while it records a job has submitted the job already.
+    outruns: bool,
 }
 
 enum Slot {
@@ -130,6 +132,11 @@ impl Jobs {
     /// Makes queries of the existing jobs fail, or succeed again.
     pub(crate) fn unreachable(&self, unreachable: bool) {
         self.lock().unreachable = unreachable;
+    }
+
+    /// Makes a process that dies while it records a job submit this job nevertheless.
+    pub(crate) fn outrun_records(&self) {
+        self.lock().outruns = true;
     }
 
     /// Returns the effects of all jobs in the order of their ends.
@@ -228,7 +235,8 @@ impl Runtime for Jobs {
     }
 
     async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError> {
-        if self.life.as_ref().is_some_and(Cut::is_dead) {
+        let is_dead = self.life.as_ref().is_some_and(Cut::is_dead);
+        if is_dead && !self.lock().outruns {
             return std::future::pending().await;
         }
         let mut table = self.lock();
