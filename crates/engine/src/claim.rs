@@ -54,3 +54,22 @@ pub(crate) async fn claim(
         }
     }
 }
+
+/// Refuses the natural id `natural_id` for the application `name` if another application of the factory `owner` has it.
+///
+/// # Errors
+/// [`StoreError::Claimed`], or an error of the store.
+pub(crate) async fn refuse_claimed(
+    store: &dyn Store,
+    name: &AssemblyName,
+    owner: &AssemblyName,
+    natural_id: &str,
+) -> Result<(), StoreError> {
+    match store.claimant(owner, natural_id).await?.filter(|by| by != name) {
+        Some(by) => {
+            let (owner, natural_id) = (owner.clone(), natural_id.to_owned());
+            Err(StoreError::Claimed { owner, natural_id, by })
+        }
+        None => Ok(()),
+    }
+}

@@ -188,7 +188,7 @@ windlass_source::codes! {
     KEEPS_NO_INSTANCE = "WL0535", "change that would not keep an instance",
         "The reconfiguration of a launched application never launches the application again. The plan of this \
          reconfiguration creates, replaces or removes the instance, for example because an earlier `windlass app \
-         destroy` was interrupted. No script was run.\n\n\
+         destroy` was interrupted. windlass has started no step.\n\n\
          `windlass status NAME` shows the state of the application. `windlass retry NAME` completes an interrupted launch \
          or destruction.";
     HEAL_REFERENCE = "WL0536", "reference instead of a part",

@@ -32,8 +32,8 @@ pub(crate) enum Contained {
 /// A search for descriptor files in folders, with the files that it has found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
-    /// The descriptor files found so far, as absolute paths without links. The caller may take files out. A descriptor is recognised by its path
-    /// within a package, such as `resource.yaml` or `Definitions/lm/resource.yaml`.
+    /// The descriptor files found so far, as absolute paths without links. The caller may take files out. A descriptor is
+    /// recognised by its path within a package, such as `resource.yaml` or `Definitions/lm/resource.yaml`.
     pub(crate) files: BTreeSet<PathBuf>,
     /// Warnings about folders that were not searched.
     pub(crate) diagnostics: Diagnostics,

@@ -639,3 +639,20 @@ fn a_call_without_its_location_stays_open() {
     env.ok(&["up", "small"]);
     assert_eq!(env.trace(), ["Install", "Start"]);
 }
+
+/// The secret of the location is lost for ever. The operator states that the interrupted script has done nothing, and the
+/// answer is recorded, although the next step is refused.
+#[test]
+fn a_call_whose_location_is_lost_is_answered() {
+    let env = TestEnv::small("effect: once", &[("Install", GATE), ("Start", "")]);
+    env.edit("windlass.yaml", "    properties:\n", "    properties:\n      token: {file: token}\n");
+    env.write("token", "hunter22");
+    env.cut_when(&["up", "small"], &["Install"]);
+    std::fs::remove_file(env.path("token")).unwrap();
+    let answered = env.run(&["retry", "small", "--assume", "not-done"]);
+    assert!(answered.stderr.starts_with("error[WL0513]"), "{answered}");
+    env.write("token", "another");
+    env.write(".windlass/volumes/state/go", "");
+    env.ok(&["up", "small"]);
+    assert_eq!(env.trace(), ["Install", "Install", "Start"]);
+}

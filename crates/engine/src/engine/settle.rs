@@ -7,16 +7,17 @@ use std::time::Duration;
 use serde_json::Value;
 use windlass_executor::{Found, JobId, Runtime, RuntimeError};
 use windlass_model::record::{
-    AssemblyRecord, Assumption, CallRecord, CallState, Event as Happening, EventDraft, ProcessStatus,
+    Assumption, CallRecord, CallState, Event as Happening, EventDraft, ProcessStatus,
 };
 use windlass_model::resolve::MAX_VALUE;
 use windlass_model::{AssemblyName, CallId, ElementName, InstanceId, ProcessId, PropertyName, Topology};
-use windlass_store::{Batch, Change, Lease, Snapshot, StoreError};
+use windlass_store::{Batch, Change, Lease, Snapshot};
 
 use super::core::Engine;
 use super::look;
 use super::references::{foreign_assemblies, leave};
 use super::request::Answer;
+use crate::claim::refuse_claimed;
 use crate::dispatch::JournalParts;
 use crate::error::EngineError;
 use crate::host::{Input, Machine as _, Output};
@@ -220,8 +221,8 @@ impl Engine {
         let world = self.records().loaded(snapshot).await?;
         let mut preparer = Preparer::new(self.env.drivers.clone(), self.env.places.clone());
         let natural = named(&name, answer, &preparer.unnamed(&world, &calls), natural)?;
-        if let Some((_, natural_id)) = &natural {
-            self.refuse_claimed(&world.assembly, natural_id).await?;
+        if let (Some((_, natural_id)), Some(owner)) = (&natural, &world.assembly.owner) {
+            refuse_claimed(&*self.store, &name, owner, natural_id).await?;
         }
         let mut machine =
             ProcessMachine::settle(self.tools(), world, Vec::new(), HashSet::new(), self.env.clock.now());
@@ -232,18 +233,6 @@ impl Engine {
             _ => None,
         });
         Ok(batches.collect())
-    }
-
-    /// Refuses a natural id that an operator has stated if another application of the same factory has this id.
-    async fn refuse_claimed(&self, assembly: &AssemblyRecord, natural_id: &str) -> Result<(), EngineError> {
-        let Some(owner) = &assembly.owner else { return Ok(()) };
-        match self.store.claimant(owner, natural_id).await?.filter(|by| *by != assembly.name) {
-            Some(by) => {
-                let (owner, natural_id) = (owner.clone(), natural_id.to_owned());
-                Err(StoreError::Claimed { owner, natural_id, by }.into())
-            }
-            None => Ok(()),
-        }
     }
 
     /// Ends interrupted processes as Failed.

@@ -19,6 +19,7 @@ use windlass_store::{Batch, Holder, Lease, Snapshot, Store, StoreError};
 use super::moved::{self, moved};
 use super::references::{leave, refuse_if_entangled, refuse_loss, stays};
 use super::upkeep::{Upkeep, give_back, unknown};
+use crate::claim::refuse_claimed;
 use crate::commands;
 use crate::error::{EngineError, Loss, MovedTo};
 use crate::keeper::{Leases, renewing};
@@ -219,7 +220,7 @@ impl Upkeep<'_> {
     async fn is_new(&self, name: &AssemblyName, bundle: &Bundle) -> Result<(), EngineError> {
         let here = self.store.assembly(name).await?.is_some();
         if let Some((owner, natural)) = owned(bundle) {
-            self.refuse_claimed(name, (owner.clone(), natural.to_owned())).await?;
+            refuse_claimed(&**self.store, name, owner, natural).await?;
         }
         if let Some(at) = self.imported(name, bundle.transfer.as_ref()).await? {
             return Err(EngineError::ImportedBefore { name: name.clone(), at, here });
@@ -347,24 +348,12 @@ impl Upkeep<'_> {
         }
         let beside = beside.iter().filter(|held| held.scope != name);
         match (self.store.commit(lease, batch.fenced_by(beside)).await, claim) {
-            (Err(error @ StoreError::Refused { .. }), Some(claim)) => {
+            (Err(error @ StoreError::Refused { .. }), Some((owner, natural))) => {
                 // Another command may have adopted the instance after the first check.
-                self.refuse_claimed(&name, claim).await?;
+                refuse_claimed(&**self.store, &name, &owner, &natural).await?;
                 Err(error.into())
             }
             (committed, _) => Ok(committed.map(drop)?),
-        }
-    }
-
-    /// Returns an error if another application of the factory `owner` has the natural id `natural_id`.
-    async fn refuse_claimed(
-        &self,
-        name: &AssemblyName,
-        (owner, natural_id): (AssemblyName, String),
-    ) -> Result<(), EngineError> {
-        match self.store.claimant(&owner, &natural_id).await?.filter(|by| by != name) {
-            Some(by) => Err(StoreError::Claimed { owner, natural_id, by }.into()),
-            None => Ok(()),
         }
     }
 }

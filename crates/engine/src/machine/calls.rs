@@ -390,15 +390,18 @@ impl ProcessMachine {
             run.record.unknown = Some(UnknownOutcome { why: why.to_owned(), by: self.home.clone() });
         }
         let Some(run) = self.finish_call(id, CallState::Undecided) else { return };
-        let failure = Failure::new(
-            FailureKind::Lost,
-            format!("the outcome of {} is unknown: {why}", run.record.action),
-        );
-        self.note_failure(&run.record.element, Some(failure));
-        if let Action::Transition(_) = run.record.action {
-            self.undecided.insert(run.record.element.clone());
+        self.await_decision(&run.record, why);
+    }
+
+    /// Records at the element that the outcome of an undecided call is unknown, for the reason `why`. Ends the step of the
+    /// call.
+    pub(super) fn await_decision(&mut self, record: &CallRecord, why: &str) {
+        let message = format!("the outcome of {} is unknown: {why}", record.action);
+        self.note_failure(&record.element, Some(Failure::new(FailureKind::Lost, message)));
+        if let Action::Transition(_) = record.action {
+            self.undecided.insert(record.element.clone());
         }
-        self.end_step((run.record.process, run.record.step), StepEnd::NeedsDecision { call: id.clone() });
+        self.end_step((record.process, record.step), StepEnd::NeedsDecision { call: record.id.clone() });
     }
 
     /// Handles a stop that came before the present attempt of a call has run a job.

@@ -451,7 +451,7 @@ impl ProcessMachine {
                 self.end_step(key, StepEnd::Succeeded);
             }
             // The job of the call may have changed something, so the call can't end as failed.
-            Err(failure) if self.has_answer => self.doubt(key, record, failure),
+            Err(failure) if self.has_answer => self.doubt(record, &failure),
             Err(failure) => {
                 self.leave_step_open(key);
                 self.unprepared.push((record, failure));
@@ -461,16 +461,10 @@ impl ProcessMachine {
 
     /// Ends an open call of an earlier process as undecided. The call can't be prepared again, so windlass can't determine
     /// its outcome.
-    fn doubt(&mut self, key: StepKey, mut record: CallRecord, failure: Failure) {
+    fn doubt(&mut self, mut record: CallRecord, failure: &Failure) {
         record.unknown = Some(UnknownOutcome { why: failure.message.clone(), by: self.home.clone() });
-        let (id, element) = (record.id.clone(), record.element.clone());
-        let is_transition = matches!(record.action, Action::Transition(_));
-        self.close(record, CallState::Undecided);
-        self.note_failure(&element, Some(failure));
-        if is_transition {
-            self.undecided.insert(element);
-        }
-        self.end_step(key, StepEnd::NeedsDecision { call: id });
+        self.close(record.clone(), CallState::Undecided);
+        self.await_decision(&record, &failure.message);
     }
 
     pub(super) fn record_start(&mut self, key: StepKey) {
