@@ -196,8 +196,9 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
         }
         self.remove(&key);
         // `remove` keeps the entry of a duty that still runs.
-        let fired = self.duties.get(&key).and_then(|duty| duty.fired);
-        let is_running = fired.is_some();
+        let running = self.duties.get(&key);
+        let is_running = running.is_some_and(|duty| duty.is_running);
+        let fired = running.and_then(|duty| duty.fired);
         let next = timing.first(now);
         if let Some(next) = next.filter(|_| !is_running) {
             self.agenda.insert((next, key.clone()));

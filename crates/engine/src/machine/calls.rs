@@ -75,7 +75,10 @@ impl ProcessMachine {
         match CallOutcome::of(facts) {
             CallOutcome::Succeeded => self.succeeded(id),
             CallOutcome::Converging => self.converge(id),
-            CallOutcome::Gone if self.may_destroy(id) => self.succeeded(id),
+            CallOutcome::Gone if self.may_destroy(id) => {
+                self.becomes_absent(id);
+                self.succeeded(id);
+            }
             CallOutcome::Gone => self.failed(id, CallOutcome::gone()),
             CallOutcome::Failed(failure) => self.failed(id, failure),
         }
@@ -125,16 +128,16 @@ impl ProcessMachine {
 
     /// Tells whether a call counts as successful even if its instance no longer exists after the call. The result
     /// is `true` for each command of an application, because a command may destroy the application.
-    ///
-    /// If the result is `true`, the function also changes `then` in the record of the call: the element becomes
-    /// Absent when the call succeeds.
-    fn may_destroy(&mut self, id: &CallId) -> bool {
-        let Some(run) = self.calls.get_mut(id) else { return false };
-        let may = matches!(run.record.action, Action::Command(_)) && run.call.package.pins().is_some();
-        if may {
+    fn may_destroy(&self, id: &CallId) -> bool {
+        let Some(run) = self.calls.get(id) else { return false };
+        matches!(run.record.action, Action::Command(_)) && run.call.package.pins().is_some()
+    }
+
+    /// Changes the record of a call: the element becomes Absent when the call succeeds.
+    fn becomes_absent(&mut self, id: &CallId) {
+        if let Some(run) = self.calls.get_mut(id) {
             run.record.then = Advance::State(State::Absent);
         }
-        may
     }
 
     /// Tells whether a call creates an instance, or is one of the operations that create a pair.

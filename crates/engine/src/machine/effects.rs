@@ -234,7 +234,7 @@ impl ProcessMachine {
         call: Option<&Call>,
     ) {
         if record_inputs(&mut self.world, element, action, side, call) {
-            self.update_element(element, |_| {});
+            self.put_element(element);
         }
     }
 
@@ -334,7 +334,13 @@ impl ProcessMachine {
     pub(super) fn update_element(&mut self, element: &ElementName, update: impl FnOnce(&mut ElementRecord)) {
         if let Some(record) = self.world.elements.get_mut(element) {
             update(record);
-            let record = record.clone();
+            self.put_element(element);
+        }
+    }
+
+    /// Stores the present record of an element.
+    fn put_element(&mut self, element: &ElementName) {
+        if let Some(record) = self.world.elements.get(element).cloned() {
             self.change(Change::PutElement(Box::new(record)));
         }
     }

@@ -560,8 +560,7 @@ impl ProcessMachine {
         let down = self.process.as_ref().is_some_and(|process| {
             process.intent == Intent::Down && process.status == ProcessStatus::Completed
         });
-        let states: BTreeSet<&str> = self.world.elements.values().map(|r| r.state.as_str()).collect();
-        if down && states.iter().all(|state| *state == State::Absent.as_str()) {
+        if down && self.world.elements.values().all(|record| record.state == State::Absent) {
             self.change(Change::DropAssembly(self.world.assembly.name.clone()));
         }
     }
