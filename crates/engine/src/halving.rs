@@ -37,10 +37,9 @@ pub const LARGEST_BATCH: usize = 1000;
 /// If the check could not run, for example without a runtime, the function returns `false`: a check in a smaller group
 /// could not run either.
 pub fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
-    use FailureKind::{Capacity, Infrastructure, Lost, Refused};
     match answer {
         Ok(seen) => matches!(seen.observation, Observation::CannotTell(_) | Observation::Unanswered),
-        Err(failure) => !matches!(failure.kind, Capacity | Infrastructure | Lost | Refused),
+        Err(failure) => !failure.kind.could_not_run(),
     }
 }
 

@@ -137,8 +137,15 @@ pub struct ElementRecord {
     /// method `family` returns. The drivers of one family share the data under this key. A sensitive value is
     /// replaced by the marker of a secret.
     pub private: BTreeMap<String, Value>,
-    /// The failure of the element's last step. It is removed when a step of the element succeeds.
+    /// The failure of the element's last step or health check. It is removed when a step of the element succeeds.
+    ///
+    /// The methods [`note_failure`](Self::note_failure) and [`note_failed_check`](Self::note_failed_check) change the
+    /// failure.
     pub failure: Option<Failure>,
+    /// Whether [`failure`](Self::failure) comes from a health check. `None` if there is no failure, or if an older
+    /// version of windlass recorded it: such a version did not store this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_check: Option<bool>,
     /// The transition that is not complete, but may have had effects. The transition has failed, was interrupted,
     /// or needs more calls. Later plans take these effects into account: for example, `down` also stops a part
     /// whose Start failed.
@@ -179,6 +186,7 @@ impl ElementRecord {
             progress: 0,
             private: BTreeMap::new(),
             failure: None,
+            of_check: None,
             attempted: None,
             values_in_doubt: false,
             made: None,
@@ -196,6 +204,17 @@ impl ElementRecord {
         }
         self.state = state;
         self.progress = 0;
+    }
+
+    /// Records the failure of a step of the element. `None` removes the recorded failure.
+    pub fn note_failure(&mut self, failure: Option<Failure>) {
+        self.of_check = failure.as_ref().map(|_| false);
+        self.failure = failure;
+    }
+
+    /// Records the failure of a health check of the element.
+    pub fn note_failed_check(&mut self, failure: Failure) {
+        (self.failure, self.of_check) = (Some(failure), Some(true));
     }
 }
 

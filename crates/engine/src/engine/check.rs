@@ -463,10 +463,10 @@ fn verdict(engine: &Engine, world: &mut World, answer: &Answered) -> Verdict {
         changed |= (&old.document, &old.natural) != (&new.document, &new.natural);
     }
     let failing = world.elements.get_mut(&element).filter(|_| is_answered);
-    let failing = failing.filter(|record| record.failure.as_ref().is_some_and(check_failure::is_failing));
+    let failing = failing.filter(|record| check_failure::recorded(record).is_some());
     if let Some(record) = failing {
         changed = true;
-        record.failure = None;
+        record.note_failure(None);
         batch.push(Change::PutElement(Box::new(record.clone())));
     }
     let end = match observed.observation {
@@ -495,7 +495,8 @@ fn gone(engine: &Engine, world: &mut World, element: &ElementName, batch: &mut B
     let Some(record) = world.elements.get_mut(element) else { return };
     let from = std::mem::replace(&mut record.state, State::Absent);
     (record.since, record.progress, record.made) = (now, 0, None);
-    (record.failure, record.attempted, record.values_in_doubt) = (None, None, false);
+    (record.attempted, record.values_in_doubt) = (None, false);
+    record.note_failure(None);
     record.outdated.clear();
     batch.push(Change::PutElement(Box::new(record.clone())));
     let body = Happening::StateChanged { element: element.clone(), from, to: State::Absent };
@@ -516,12 +517,14 @@ fn failed(engine: &Engine, world: &World, element: &ElementName, failure: Option
     let Some(failure) = failure else { return Verdict { end: without_check(), batch } };
     let recorded = check_failure::of(&failure);
     let is_known = |record: &&ElementRecord| {
-        record.failure.as_ref().is_some_and(|known| known.message == recorded.message)
+        check_failure::recorded(record).is_some_and(|known| known.message == recorded.message)
     };
     if let Some(record) = world.elements.get(element).filter(|record| !is_known(record)) {
         let entry = LogEntry::new(Severity::Error, recorded.message.clone());
         batch = batch.event(logged(engine, element, entry));
-        batch.push(Change::PutElement(Box::new(ElementRecord { failure: Some(recorded), ..record.clone() })));
+        let mut record = record.clone();
+        record.note_failed_check(recorded);
+        batch.push(Change::PutElement(Box::new(record)));
     }
     Verdict { end: CheckEnd::Failed(failure), batch }
 }

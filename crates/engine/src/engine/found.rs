@@ -113,7 +113,8 @@ impl Found {
         let Some(record) = world.elements.get_mut(name) else { return };
         self.states.push((name.clone(), record.state, state));
         record.enter(state, now);
-        (record.attempted, record.failure) = (None, failure);
+        record.attempted = None;
+        record.note_failure(failure);
         self.batch.push(Change::PutElement(Box::new(record.clone())));
     }
 

@@ -53,9 +53,7 @@ impl Seen {
 
     /// Tells whether the check could not run. Such a check says nothing about the element.
     pub fn is_unseen(&self) -> bool {
-        use FailureKind::{Capacity, Infrastructure, Lost, Refused};
-        let kind = self.sight.as_ref().err().map(|failure| failure.kind);
-        matches!(kind, Some(Refused | Capacity | Infrastructure | Lost))
+        self.sight.as_ref().is_err_and(|failure| failure.kind.could_not_run())
     }
 
     /// Tells whether the element matches its record; `None` if that is unknown.

@@ -153,7 +153,7 @@ impl ProcessMachine {
     }
 
     pub(super) fn note_failure(&mut self, element: &ElementName, failure: Option<Failure>) {
-        self.update_element(element, |record| record.failure = failure);
+        self.update_element(element, |record| record.note_failure(failure));
     }
 
     pub(super) fn reach(&mut self, element: &ElementName, to: State, process: Option<ProcessId>) {
@@ -167,7 +167,7 @@ impl ProcessMachine {
         self.update_element(element, |record| {
             from = record.state;
             record.enter(to, now);
-            record.failure = None;
+            record.note_failure(None);
             record.attempted = None;
             if to == State::Absent {
                 record.made = None;

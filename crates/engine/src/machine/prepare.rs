@@ -250,7 +250,7 @@ impl Preparer {
             Ok(_) => return None,
             Err(failure) => Err(failure),
         };
-        let failure = world.elements.get(&element).and_then(|record| record.failure.as_ref());
+        let failure = world.elements.get(&element).and_then(check_failure::recorded);
         let is_suspect = failure.is_some_and(check_failure::is_suspect);
         Some(Look { element, state: State::Active, is_suspect, ready })
     }

@@ -252,3 +252,15 @@ pub enum FailureKind {
     /// The action was executed and failed.
     Failed,
 }
+
+impl FailureKind {
+    /// Tells whether an action with a failure of this kind did not run to its end: it did not begin, or its outcome is
+    /// unknown. If the action is a health check, such a failure says nothing about the checked element.
+    pub fn could_not_run(self) -> bool {
+        match self {
+            Self::Refused | Self::Capacity | Self::Infrastructure | Self::Lost => true,
+            Self::AlreadyExists | Self::NotFound | Self::Gone => false,
+            Self::Timeout | Self::Protocol | Self::Failed => false,
+        }
+    }
+}

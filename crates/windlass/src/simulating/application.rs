@@ -28,8 +28,8 @@ pub(super) struct Application {
     pub(super) check: Call,
     pub(super) document: Value,
     pub(super) stage: Stage,
-    /// The recorded failure of the launch or of the last health check.
-    pub(super) failure: Option<Failure>,
+    /// The recorded failure of the last health check; `None` if a script has succeeded or failed since then.
+    pub(super) failed_check: Option<Failure>,
     /// The commands that have not ended, by their ids.
     pub(super) commands: BTreeMap<CommandId, CommandRecord>,
     /// The [number](super::machine::CheckAnswer::number) of the last answer to a health check, if this answer changed

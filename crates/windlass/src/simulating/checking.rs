@@ -116,8 +116,9 @@ impl Host<'_> {
     /// applications again in smaller groups. An answer is unclear if the check has run and failed, or if the driver
     /// can't tell the state of the application. [`Halving`] chooses the groups.
     async fn halve(&self, now: Timestamp, batch: &[Element<'_>]) -> Asked {
-        let suspect =
-            |application: &Application| application.failure.as_ref().is_some_and(check_failure::is_suspect);
+        let suspect = |application: &Application| {
+            application.failed_check.as_ref().is_some_and(check_failure::is_suspect)
+        };
         let suspects = batch.iter().map(|(_, application, _)| suspect(application)).collect();
         let mut halving = Halving::new(suspects);
         let mut answers: Vec<Result<Observed, Failure>> = batch.iter().map(|_| Err(no_answer())).collect();

@@ -95,7 +95,7 @@ impl Machine<'_> {
             document: check.document.clone(),
             check,
             stage: Stage::Up,
-            failure: None,
+            failed_check: None,
             commands: BTreeMap::new(),
             unchanged_by: None,
             revision: 0,
@@ -388,7 +388,7 @@ impl Machine<'_> {
     fn succeeded(&mut self, now: Timestamp, key: Key) {
         let Some(application) = self.applications.get_mut(&key) else { return };
         let Stage::Busy(open) = std::mem::replace(&mut application.stage, Stage::Up) else { return };
-        application.failure = None;
+        application.failed_check = None;
         match open.script {
             Script::Launch => {
                 let natural = application.check.natural.clone().unwrap_or_default();
@@ -460,7 +460,7 @@ impl Machine<'_> {
                 let is_removal = open.script == Script::Destroy;
                 application.stage =
                     Stage::Failed(if is_removal { "removal failed" } else { "launch failed" });
-                application.failure = Some(failure.clone());
+                application.failed_check = None;
             }
         }
         self.tell(key, "fails", Severity::Error, text);

@@ -81,8 +81,7 @@ impl Machine<'_> {
         };
         applied.log.retain(|entry| entry.severity >= Severity::Warning);
         let expired = expire(application, now);
-        let is_over = |failure: &mut Failure| is_answered && check_failure::is_failing(failure);
-        let works_again = application.failure.take_if(is_over).is_some();
+        let works_again = application.failed_check.take_if(|_| is_answered).is_some();
         let is_silent = applied.log.is_empty() && applied.results.is_empty() && expired.is_empty();
         if works_again || !is_silent {
             application.touch();
@@ -107,14 +106,14 @@ impl Machine<'_> {
     fn check_failed(&mut self, key: Key, failure: &Failure) {
         let recorded = check_failure::of(failure);
         let Some(application) = self.applications.get_mut(&key) else { return };
-        if application.failure.as_ref().is_some_and(|known| known.message == recorded.message) {
+        if application.failed_check.as_ref().is_some_and(|known| known.message == recorded.message) {
             return;
         }
         let text = match failure.detail.as_deref().map(str::trim).filter(|detail| !detail.is_empty()) {
             Some(detail) => format!("{}: {detail}", recorded.message),
             None => recorded.message.clone(),
         };
-        application.failure = Some(recorded);
+        application.failed_check = Some(recorded);
         application.touch();
         self.tell(key, "fails", Severity::Error, text);
     }
