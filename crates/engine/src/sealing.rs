@@ -6,6 +6,8 @@
 use serde_json::Value;
 use windlass_driver::PrivateState;
 use windlass_driver::texts;
+use windlass_model::AssemblyName;
+use windlass_model::record::InstanceRecord;
 use windlass_secret::{Redactor, SecretRef};
 
 /// The secrets to search for in texts and JSON values.
@@ -82,6 +84,21 @@ pub(crate) fn markers(value: &Value) -> Vec<SecretRef> {
         (None, Value::Object(entries)) => entries.values().flat_map(markers).collect(),
         _ => Vec::new(),
     }
+}
+
+/// Returns the secrets that belong to an instance: its sealed outputs, and its sealed natural id. A report of a driver may
+/// contain something that looks like the marker of another secret, so the result contains only names that the engine
+/// gives to such secrets.
+pub(crate) fn secrets_of(instance: &InstanceRecord) -> impl Iterator<Item = SecretRef> {
+    let assembly = instance.element.assembly();
+    let found = markers(&instance.document).into_iter().chain(instance.sealed_natural.clone());
+    found.filter(move |secret| is_of_instance(secret, &assembly))
+}
+
+/// Tells whether a secret of an assembly is a sealed output or a sealed natural id of an instance.
+pub(crate) fn is_of_instance(secret: &SecretRef, assembly: &AssemblyName) -> bool {
+    let name = secret.id().strip_prefix(assembly.as_str()).and_then(|rest| rest.strip_prefix(':'));
+    name.is_some_and(|name| name.starts_with("published/") || name.starts_with("natural/"))
 }
 
 /// Returns the private state of a driver, with each marker replaced by its secret. `open` returns the JSON text

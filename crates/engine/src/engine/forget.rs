@@ -1,16 +1,16 @@
 //! Removes the records of an assembly, or of one of its parts, without calling a driver.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_model::assembly::ElementKind;
-use windlass_model::record::{ElementRecord, Event, EventDraft, PairKey, ProcessStatus};
+use windlass_model::record::{ElementRecord, Event, EventDraft, Given, PairRecord, ProcessStatus};
 use windlass_model::{AssemblyName, ElementName, InstanceId, State};
 use windlass_store::{Batch, Holder, Lease, Snapshot};
 
 use super::references::{refuse_if_entangled, refuse_loss};
 use super::upkeep::{Upkeep, give_back, unknown};
 use crate::error::{EngineError, Loss};
-use crate::sealing::markers;
+use crate::sealing::{markers, secrets_of};
 
 /// The result of [`Upkeep::forget`] and [`Upkeep::forgettable`]: the records that `forget` has removed, or would
 /// remove.
@@ -131,11 +131,18 @@ impl Upkeep<'_> {
         if part.is_none() {
             batch = batch.drop_assembly(name.clone());
         } else {
-            for key in forgetting.pairs() {
-                batch = batch.drop_pair(key.clone());
+            for pair in forgetting.pairs() {
+                for given in pair.given.iter().flat_map(BTreeMap::values) {
+                    if let Given::Secret(secret) = given {
+                        batch = batch.drop_secret(secret.clone());
+                    }
+                }
+                batch = batch.drop_pair(pair.key.clone());
             }
             for record in forgetting.elements() {
-                for secret in record.private.values().flat_map(markers) {
+                let instance = snapshot.instances.get(&record.name);
+                let sealed = record.private.values().flat_map(markers);
+                for secret in sealed.chain(instance.into_iter().flat_map(secrets_of)) {
                     batch = batch.drop_secret(secret);
                 }
                 batch = batch.drop_element(record.name.clone());
@@ -178,8 +185,9 @@ impl<'s> Forgetting<'s> {
         self.snapshot.elements.values().filter(|record| self.has(&record.name))
     }
 
-    fn pairs(&self) -> impl Iterator<Item = &'s PairKey> {
-        self.snapshot.pairs.keys().filter(|key| self.has(&key.source) || self.has(&key.target))
+    fn pairs(&self) -> impl Iterator<Item = &'s PairRecord> {
+        let pairs = self.snapshot.pairs.values();
+        pairs.filter(|pair| self.has(&pair.key.source) || self.has(&pair.key.target))
     }
 
     fn records(&self) -> ForgottenRecords {
@@ -194,7 +202,7 @@ impl<'s> Forgetting<'s> {
             state: record.state,
             natural: natural(&record.name),
         };
-        let created = self.pairs().filter(|key| self.snapshot.pairs[*key].created).count();
+        let created = self.pairs().filter(|pair| pair.created).count();
         ForgottenRecords { parts: self.elements().filter(is_there).map(part).collect(), pairs: created }
     }
 }

@@ -550,6 +550,7 @@ impl ProcessMachine {
         self.happened(Some(id), Happening::ProcessEnded { status, reason });
         commands::forget_arguments(&mut self.world, id, &mut self.out.batch);
         self.forget_leftovers();
+        self.world.forget_unused_secrets(&mut self.out.batch);
         self.note_reached();
         self.forget_assembly();
         self.out.acks.push(Ack::ProcessEnded);

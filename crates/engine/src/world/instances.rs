@@ -20,6 +20,10 @@ impl Instances {
         self.0.get(element)
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &InstanceRecord> {
+        self.0.values()
+    }
+
     /// Returns the record of an element; an empty record if the element has none.
     pub(crate) fn of(&self, element: &ElementName) -> InstanceRecord {
         self.0.get(element).cloned().unwrap_or_else(|| empty(element))

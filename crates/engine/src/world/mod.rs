@@ -12,7 +12,7 @@ mod pairs;
 mod readers;
 mod secrets;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -29,13 +29,14 @@ use windlass_model::{
     Timestamp, Topology,
 };
 use windlass_secret::{SecretRef, Sensitive};
-use windlass_store::{Lease, Snapshot};
+use windlass_store::{Batch, Lease, Snapshot};
 
 pub(crate) use self::instances::Instances;
 pub(crate) use self::packages::Packages;
 pub(crate) use self::pairs::Pairs;
 pub(crate) use self::readers::{Reader, Readers};
 pub(crate) use self::secrets::Secrets;
+use crate::sealing::{is_of_instance, secrets_of};
 
 /// An assembly that the process of another assembly uses. For example, the process of the assembly `shop` calls the
 /// operation `AddBackend` on a load balancer of the assembly `gateway`. A `ForeignAssembly` then contains `gateway`
@@ -127,6 +128,28 @@ impl World {
         let is_assembly = |t: &&Topology| t.get(whole).is_some_and(|e| e.kind == ElementKind::Assembly);
         let described = [Side::Desired, Side::Installed].map(|side| self.version(side));
         described.into_iter().find(is_assembly).is_some_and(|topology| topology.get(part).is_some())
+    }
+
+    /// Drops the sealed outputs and the sealed natural ids that no instance has any more. For example, the instance was
+    /// removed, or a newer report has replaced the output.
+    ///
+    /// The recorded jobs of an application may contain such a secret, and are masked with the secrets of the store. So
+    /// an application keeps its secrets until it is removed.
+    pub(crate) fn forget_unused_secrets(&mut self, batch: &mut Batch) {
+        if self.assembly.application.is_some() {
+            return;
+        }
+        let of_instances = self.secrets.names().filter(|secret| is_of_instance(secret, &self.assembly.name));
+        let mut unused: BTreeSet<SecretRef> = of_instances.cloned().collect();
+        if unused.is_empty() {
+            return;
+        }
+        for secret in self.instances.iter().flat_map(secrets_of) {
+            unused.remove(&secret);
+        }
+        for secret in unused {
+            self.secrets.forget(secret, batch);
+        }
     }
 
     /// Empties `foreign_assemblies`, and returns the leases of these assemblies.

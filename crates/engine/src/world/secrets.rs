@@ -35,6 +35,10 @@ impl Secrets {
         self.0.values().map(|secret| secret.expose().clone()).collect()
     }
 
+    pub(crate) fn names(&self) -> impl Iterator<Item = &SecretRef> {
+        self.0.keys()
+    }
+
     /// Returns the natural id of an instance, even if it is sealed.
     pub(crate) fn natural(&self, instance: &InstanceRecord) -> Option<String> {
         let sealed = || self.text(instance.sealed_natural.as_ref()?).map(str::to_owned);

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 use windlass_driver::Report;
-use windlass_model::Seq;
+use windlass_model::assembly::Property;
 use windlass_model::instance::LogEntry;
 use windlass_model::record::{Effect, ElementRecord, Severity};
+use windlass_model::{Seq, State};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Store as _};
 
@@ -30,6 +31,18 @@ async fn record(rig: &Rig) -> ElementRecord {
 async fn sealed(rig: &Rig) -> Vec<String> {
     let secrets = rig.look("t").await.secrets.into_keys();
     secrets.map(|secret| secret.id().to_owned()).filter(|id| id.starts_with("t:private/")).collect()
+}
+
+/// Returns the names of all secrets of the assembly.
+async fn secrets(rig: &Rig) -> Vec<String> {
+    rig.look("t").await.secrets.into_keys().map(|secret| secret.id().to_owned()).collect()
+}
+
+/// Makes `a` publish a secret, and passes the secret to `b`.
+fn publishing(rig: &Rig) -> Sketch {
+    rig.strings.act("a Install", Act::Publish(json!({ "token": PASSWORD })));
+    let sealed = Property { read_only: true, sensitive: true, ..Property::default() };
+    Sketch::new(&["a", "b"]).property("a", "token", sealed).relate("a", "b").told("token")
 }
 
 async fn forge(rig: &Rig, batch: Batch) {
@@ -154,4 +167,58 @@ async fn no_record_has_a_secret_of_private_state_in_clear() {
     assert!(!all.contains(PASSWORD));
     let clear = |value: &Sensitive<Vec<u8>>| String::from_utf8_lossy(value.expose()).contains(PASSWORD);
     assert_eq!(snapshot.secrets.values().filter(|value| clear(value)).count(), 3, "given, and two parts");
+}
+
+/// Also the secrets of instances that an older windlass has removed are dropped. Secrets of other kinds stay.
+#[tokio::test(start_paused = true)]
+async fn sealed_outputs_go_with_their_instance() {
+    let rig = Rig::new(Effect::Once);
+    let sketch = publishing(&rig).secret("b", "password", "of-b");
+    rig.up(sketch.desired()).await.unwrap();
+    assert!(secrets(&rig).await.iter().any(|secret| secret.starts_with("t:published/")));
+    let left_over = ["t:published/older/0", "t:natural/older"].map(|id| id.parse::<SecretRef>().unwrap());
+    let value = || Sensitive::new(b"of-older".to_vec());
+    let add = |batch: Batch, secret: SecretRef| batch.put_secret(secret, assembly_name("t"), value());
+    forge(&rig, left_over.into_iter().fold(Batch::new(), add)).await;
+    rig.up(Sketch::new(&["b"]).secret("b", "password", "of-b").desired()).await.unwrap();
+    assert_eq!(secrets(&rig).await, ["t:1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sealed_output_stays_while_its_instance_exists() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(publishing(&rig).desired()).await.unwrap();
+    let before = secrets(&rig).await;
+    rig.strings.act("a Stop", Act::Fail);
+    rig.up(Sketch::new(&["b"]).desired()).await.unwrap();
+    assert_ne!(record(&rig).await.state, State::Absent);
+    let published = |secrets: Vec<String>| -> Vec<String> {
+        secrets.into_iter().filter(|secret| secret.starts_with("t:published/")).collect()
+    };
+    assert_eq!(published(secrets(&rig).await), published(before));
+}
+
+/// A natural id with a secret is sealed, and the call fails. The id goes with the instance.
+#[tokio::test(start_paused = true)]
+async fn a_sealed_natural_id_goes_with_its_instance() {
+    let rig = Rig::new(Effect::Once);
+    rig.strings.name_themselves();
+    rig.strings.act("a Install", Act::CheckpointThenFail("i-hunter2-hunter2"));
+    rig.up(sketch().desired()).await.unwrap();
+    assert!(secrets(&rig).await.iter().any(|secret| secret.starts_with("t:natural/")));
+    rig.up(Sketch::new(&["b"]).desired()).await.unwrap();
+    assert!(!secrets(&rig).await.iter().any(|secret| secret.starts_with("t:natural/")));
+}
+
+/// A part is forgotten with its sealed outputs, and with the values that its relationships were created with.
+#[tokio::test(start_paused = true)]
+async fn a_forgotten_part_leaves_no_secrets() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(publishing(&rig).desired()).await.unwrap();
+    assert_eq!(secrets(&rig).await.len(), 2, "{:?}", secrets(&rig).await);
+    let (engine, holder) = rig.engine();
+    let forgotten =
+        engine.upkeep().forget(&assembly_name("t"), Some(&element("t__a")), &holder).await.unwrap();
+    assert_eq!((forgotten.parts.len(), forgotten.pairs), (1, 1));
+    assert_eq!(secrets(&rig).await, [""; 0]);
 }
