@@ -29,7 +29,7 @@ impl Timestamp {
 
     /// Reads the host's clock. A test can't replace this clock by a simulated one, because supervisors also read
     /// the host's clock, and supervisors are separate processes.
-    #[cfg(any(feature = "process", feature = "docker"))]
+    #[cfg(any(feature = "process", feature = "docker", feature = "image"))]
     pub(crate) fn now() -> Self {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
         let seconds = u64::try_from(now.tv_sec).unwrap_or(0);

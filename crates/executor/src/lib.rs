@@ -125,11 +125,10 @@ mod job;
 mod left_behind;
 mod limits;
 mod outcome;
-// The programs inside containers use this module. Here it is only tested.
-#[cfg(all(test, feature = "docker"))]
+#[cfg(feature = "process")]
 #[expect(
     unsafe_code,
-    reason = "the file declares a system call, because the programs have only the standard library"
+    reason = "the file declares a system call, because the programs in containers have only the standard library"
 )]
 mod output_file;
 #[cfg(feature = "docker")]

@@ -1,7 +1,7 @@
 //! Opens the file of a requested output below the working folder of an ended job.
 //!
-//! The build script compiles this file into the programs that run inside containers. These programs have only the
-//! standard library. So this file declares the system call `openat2` itself. The constants have the values of Linux
+//! The build script compiles this file also into the programs that run inside containers. These programs have only
+//! the standard library. So this file declares the system call `openat2` itself. The constants have the values of Linux
 //! on x86-64 and 64-bit Arm, which are the same.
 
 use std::{

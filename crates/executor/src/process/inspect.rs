@@ -9,12 +9,13 @@ use std::{
 };
 
 use rustix::{
-    fs::{CWD, FlockOperation, Mode, OFlags, ResolveFlags, flock, openat2},
+    fs::{FlockOperation, flock},
     io::Errno,
 };
 
 use crate::{
     Captured, End, Outcome, Output, OutputKind, OutputRequest, Stream, Timestamp, folder_content,
+    output_file::{self, Unopened},
     process::{
         layout::{JobFolder, read_if_there},
         memory, procfs,
@@ -162,47 +163,20 @@ fn collect(work: &Path, requests: &[OutputRequest]) -> BTreeMap<String, Output> 
     requests.iter().map(|request| (request.name.clone(), output(work, request))).collect()
 }
 
-/// Reads one output. The kernel ensures that no link leads out of the working folder.
 fn output(work: &Path, request: &OutputRequest) -> Output {
     if request.kind == OutputKind::Folder {
         let files = folder_content::read(work, request.path.as_path(), request.max_bytes);
         return Output::of_folder(files);
     }
-    match open_below(work, request.path.as_path()) {
-        Ok(file) => {
-            read_output(file, request.max_bytes).unwrap_or_else(|error| Output::Unreadable(error.to_string()))
-        }
-        Err(Errno::NOENT | Errno::NOTDIR) => Output::Missing,
-        Err(Errno::XDEV | Errno::LOOP) => Output::Outside,
-        // A socket, or a device without a driver.
-        Err(Errno::NXIO | Errno::NODEV) => Output::NotAFile,
-        Err(errno) => Output::Unreadable(io::Error::from(errno).to_string()),
+    match output_file::open(work, request.path.as_path(), request.max_bytes) {
+        Ok((mut file, length)) => read_range(&mut file, 0, length)
+            .map_or_else(|error| Output::Unreadable(error.to_string()), Output::Content),
+        Err(Unopened::Missing) => Output::Missing,
+        Err(Unopened::Outside) => Output::Outside,
+        Err(Unopened::NotAFile) => Output::NotAFile,
+        Err(Unopened::TooLarge(bytes)) => Output::TooLarge { bytes },
+        Err(Unopened::Unreadable(reason)) => Output::Unreadable(reason),
     }
-}
-
-fn open_below(work: &Path, path: &Path) -> Result<File, Errno> {
-    let work =
-        rustix::fs::openat(CWD, work, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-    // A pipe without a writer must not block this process, and opening a device can have side effects. So the
-    // file type is checked before the file is opened.
-    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    let at = openat2(&work, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), beneath)?;
-    if !rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&at)?.st_mode).is_file() {
-        return Err(Errno::NODEV);
-    }
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    openat2(&work, path, flags, Mode::empty(), beneath).map(File::from)
-}
-
-fn read_output(mut file: File, max_bytes: u64) -> io::Result<Output> {
-    let found = file.metadata()?;
-    if !found.is_file() {
-        return Ok(Output::NotAFile);
-    }
-    if found.size() > max_bytes {
-        return Ok(Output::TooLarge { bytes: found.size() });
-    }
-    read_range(&mut file, 0, max_bytes).map(Output::Content)
 }
 
 /// Returns an approximate start time of a running job: the time when its file `job.json` was written.
