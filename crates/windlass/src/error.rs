@@ -49,6 +49,16 @@ pub enum Error {
         /// The start time of the process.
         since: Timestamp,
     },
+    /// The project has no state folder, so it has no assemblies. The user may have run windlass in the wrong folder.
+    #[error(
+        "there is no assembly `{name}`: the folder `{}` has no state; run windlass in the folder of the project, or name the state's database by `--state`", .folder.display()
+    )]
+    NoState {
+        /// The name of the requested assembly.
+        name: AssemblyName,
+        /// The root folder of the project.
+        folder: PathBuf,
+    },
     /// A runtime can't be opened or closed.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
@@ -250,6 +260,7 @@ impl Error {
             Self::Engine(error) => error.code(),
             Self::Store(error) => error.code(),
             Self::InUse { .. } => windlass_store::codes::HELD,
+            Self::NoState { .. } => windlass_engine::codes::UNKNOWN,
             Self::Runtime(_) => codes::RUNTIME,
             Self::NoRuntime(_) => codes::NO_RUNTIME,
             Self::NoComponent { .. } => codes::NO_COMPONENT,
@@ -284,6 +295,7 @@ impl Error {
         match self {
             Self::Input(_)
             | Self::Name(_)
+            | Self::NoState { .. }
             | Self::NoComponent { .. }
             | Self::NoPart { .. }
             | Self::IsReference { .. }

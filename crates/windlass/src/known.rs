@@ -61,10 +61,17 @@ impl Windlass {
     }
 
     /// Returns the project's store, so that the caller can read the assembly `name` from it. If the project has no
-    /// store, the assembly does not exist, and the method fails with [`EngineError::Unknown`].
+    /// store, the assembly does not exist, and the method fails with [`EngineError::Unknown`]. If the project has no state
+    /// folder, the method fails with [`Error::NoState`].
     pub(crate) async fn store_of(&self, name: &AssemblyName) -> Result<Arc<dyn Store>, Error> {
-        let unknown = || EngineError::Unknown { name: name.clone(), known: Vec::new() };
-        Ok(self.store(false).await?.ok_or_else(unknown)?)
+        if let Some(store) = self.store(false).await? {
+            return Ok(store);
+        }
+        let is_in_folder = self.store_settings().address.is_none();
+        if is_in_folder && !self.project.state_dir().exists() {
+            return Err(Error::NoState { name: name.clone(), folder: self.project.root().to_owned() });
+        }
+        Err(EngineError::Unknown { name: name.clone(), known: Vec::new() }.into())
     }
 
     /// Returns the records of an existing assembly, without the values of its secrets.

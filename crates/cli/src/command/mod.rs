@@ -139,7 +139,7 @@ fn fail(error: &Error) -> ExitCode {
         }
         error => complain(error, error.code()),
     }
-    if let Error::Engine(EngineError::Unknown { name, .. }) = error {
+    if let Error::Engine(EngineError::Unknown { name, .. }) | Error::NoState { name, .. } = error {
         note_process(name);
     }
     if error.is_input() { exit::wrong_input() } else { exit::FAILED }

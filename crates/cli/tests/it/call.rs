@@ -132,7 +132,7 @@ fn a_failed_command_leaves_the_state_of_its_component() {
 #[test]
 fn an_impossible_call_is_refused() {
     let env = small("effect: once");
-    assert_snapshot!(env.refuses(&["call", "small", "box", "backup"]), @"error[WL0500]: there is no assembly `small`; the store has no assemblies");
+    assert_snapshot!(env.refuses(&["call", "small", "box", "backup"]), @"error[WL0500]: there is no assembly `small`: the folder `PROJECT` has no state; run windlass in the folder of the project, or name the state's database by `--state`");
     env.ok(&["up", "small"]);
     assert_snapshot!(env.refuses(&["call", "small", "box", "bakcup"]), @"error[WL0522]: command `bakcup` of `box` can't be called: `resource::box::1.0` declares only `backup`, `broken`, `slow`");
     assert_snapshot!(env.refuses(&["call", "small", "small", "backup"]), @"error[WL0522]: command `backup` of `small` can't be called: it consists of parts; name a resource, such as `box`");
