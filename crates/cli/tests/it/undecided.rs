@@ -396,7 +396,7 @@ relationships:
 #[test]
 fn without_a_question_there_is_no_answer() {
     let env = TestEnv::small("effect: once", &[("Install", "answer"), ("Uninstall", "")]);
-    assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error[WL0500]: there is no assembly `small`; the store has no assemblies");
+    assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error[WL0500]: there is no assembly `small`: the folder `PROJECT` has no state; run windlass in the folder of the project, or name the state's database by `--state`");
     env.ok(&["up", "small"]);
     assert_snapshot!(env.refuses(&["retry", "small", "--assume", "done"]), @"error[WL0515]: `small` has no undecided call; run `windlass retry small` without `--assume`");
     assert_snapshot!(env.ok(&["retry", "small"]), @"
