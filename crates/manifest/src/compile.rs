@@ -40,6 +40,10 @@ pub struct Launch<'l> {
     pub resource: &'l DescriptorName,
     /// Values of exposed configuration pins, by the ids of the pins. They replace the values of the manifest.
     pub parameters: &'l BTreeMap<String, Value>,
+    /// Tells whether the instance was adopted. The values of the manifest describe instances that the launch script
+    /// creates. They need not hold for an adopted instance, so its pins have no values except
+    /// [`parameters`](Self::parameters).
+    pub adopted: bool,
 }
 
 /// The result of compiling a manifest.
@@ -251,8 +255,12 @@ impl Compiler<'_> {
     }
 
     /// Returns the value that the manifest gives to a pin. Returns `None` if the manifest gives no value, or a value
-    /// that does not have the type `kind`. The check of the manifest has reported such a value.
+    /// that does not have the type `kind`. The check of the manifest has reported such a value. Also returns `None` if
+    /// the instance was adopted.
     fn setting(&self, kind: &ValueType, pin: &LeafPin) -> Option<Value> {
+        if self.launch.adopted {
+            return None;
+        }
         value::read(kind, &self.checked.settings.get(pin)?.value).ok()
     }
 

@@ -96,6 +96,10 @@ pub struct LaunchedFrom {
     pub revision: u32,
     /// The name of the environment into which the application was launched.
     pub environment: String,
+    /// Tells whether a discovery has adopted the instance. The configuration of an adopted instance is unknown. Only
+    /// the values that were set after the adoption are known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adopted: bool,
 }
 
 /// A cluster that was scaled.

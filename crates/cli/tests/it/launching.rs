@@ -1131,6 +1131,41 @@ fn what_a_factory_finds_is_adopted() {
     env.is_quiet();
 }
 
+/// The values of the manifest describe instances that the launch script creates. An adopted machine may have other
+/// values, and keeps them until somebody sets one.
+#[test]
+fn a_reconfiguration_of_an_adopted_machine_sets_only_the_values_that_were_given() {
+    let env = cloud();
+    env.edit(
+        "vm.yaml",
+        "  components:\n",
+        "  configuration: {configuration.size: small, configuration.id: i-default}\n  components:\n",
+    );
+    let keep = "size=request[\"configuration\"][\"configuration.size\"]";
+    env.edit("scripts/vm/reconfigure.py", keep, "last=request[\"configuration\"]");
+    publish(&env);
+    env.write("cloud/i-other", r#"{"ip": "203.0.113.9", "size": "huge"}"#);
+    env.ok(&["app", "discover", "factory"]);
+    let last = || {
+        let machine: serde_json::Value = serde_json::from_str(&env.read("cloud/i-other")).unwrap();
+        machine["last"].to_string()
+    };
+    env.ok(&["app", "reconfigure", "machine-i-other", "-p", "configuration.id=i-7"]);
+    assert_snapshot!(last(), @r#"{"configuration.id":"i-7"}"#);
+    // The next revision and its new values do not change this either.
+    env.edit("vm.yaml", "configuration.size: small", "configuration.size: tiny");
+    publish(&env);
+    env.ok(&["app", "reconfigure", "machine-i-other", "--latest"]);
+    assert_snapshot!(last(), @r#"{"configuration.id":"i-7"}"#);
+    env.ok(&["app", "reconfigure", "machine-i-other", "-p", "configuration.size=large"]);
+    assert_snapshot!(last(), @r#"{"configuration.id":"i-7","configuration.size":"large"}"#);
+    // A launched machine gets the values of the manifest.
+    env.ok(&["app", "launch", "VM", "--name", "own"]);
+    env.ok(&["app", "reconfigure", "own", "-p", "configuration.size=large"]);
+    let own: serde_json::Value = serde_json::from_str(&env.read("cloud/i-default")).unwrap();
+    assert_snapshot!(own["last"].to_string(), @r#"{"configuration.id":"i-default","configuration.size":"large"}"#);
+}
+
 /// Launches a second factory of the cloud `cloud`, as a service of an environment of its own.
 fn second_factory(env: &TestEnv, name: &str, cloud: &str) {
     let folder = format!("configuration.cloud={}", env.path(cloud).display());

@@ -21,7 +21,13 @@ fn compiled(text: &str, parameters: &[(&str, Value)]) -> Compiled {
         parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     let (name, assembly, resource) =
         ("m".parse().unwrap(), "assembly::vm::3".parse().unwrap(), "resource::vm::3".parse().unwrap());
-    let launch = Launch { name: &name, assembly: &assembly, resource: &resource, parameters: &parameters };
+    let launch = Launch {
+        name: &name,
+        assembly: &assembly,
+        resource: &resource,
+        parameters: &parameters,
+        adopted: false,
+    };
     compile(&checked, launch)
 }
 

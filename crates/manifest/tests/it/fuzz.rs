@@ -22,7 +22,13 @@ fn go_through(bytes: &[u8]) {
     let (name, assembly, resource) =
         ("m".parse().unwrap(), "assembly::m::1".parse().unwrap(), "resource::m::1".parse().unwrap());
     let parameters = BTreeMap::from([("configuration.disks".to_owned(), serde_json::json!([1]))]);
-    let launch = Launch { name: &name, assembly: &assembly, resource: &resource, parameters: &parameters };
+    let launch = Launch {
+        name: &name,
+        assembly: &assembly,
+        resource: &resource,
+        parameters: &parameters,
+        adopted: false,
+    };
     let compiled = compile(&checked, launch);
     // A manifest that has a role and no errors can be launched, unless it has components of unknown types.
     let is_fine = !checked.diagnostics.has_errors() && checked.role.is_some();

@@ -38,6 +38,8 @@ pub(crate) struct Inputs<'a> {
     pub(crate) variables: &'a BTreeMap<String, String>,
     /// The parameters whose values were on the command line, where other people could see them.
     pub(crate) open: &'a [String],
+    /// Tells whether a discovery has adopted the instance of the application.
+    pub(crate) adopted: bool,
 }
 
 /// The services of an environment. windlass searches these services for the factory of an application.
@@ -133,11 +135,12 @@ pub(crate) fn desired(
     inputs: &Inputs<'_>,
 ) -> Result<(Desired, Diagnostics), Error> {
     let Launchable { published, checked, role, resource, package, problems } = application;
-    let Inputs { name, environment, location, owner, parameters, variables, open } = inputs;
+    let Inputs { name, environment, location, owner, parameters, variables, open, adopted } = inputs;
     let settable = checked.visible.parameters().map(|id| id.to_string());
     let (parameters, added) = with_environment(parameters, variables, settable);
     let assembly = descriptor(DescriptorKind::Assembly, published);
-    let compiled = compile(checked, Launch { name, assembly: &assembly, resource, parameters: &parameters });
+    let launch = Launch { name, assembly: &assembly, resource, parameters: &parameters, adopted: *adopted };
+    let compiled = compile(checked, launch);
     let mut diagnostics = compiled.diagnostics;
     diagnostics.extend(problems.iter().cloned());
     let Some(topology) = compiled.topology.filter(|_| !diagnostics.has_errors()) else {
@@ -150,6 +153,7 @@ pub(crate) fn desired(
         title: published.title.clone(),
         revision: published.revision,
         environment: (*environment).to_owned(),
+        adopted: *adopted,
     };
     let desired = Desired {
         parameters: recorded(&parameters, &topology),

@@ -293,6 +293,7 @@ impl Search<'_> {
             parameters: &parameters,
             variables: &BTreeMap::new(),
             open: &[],
+            adopted: true,
         };
         let (desired, _) = desired(self.application, &inputs)?;
         match self.recorder.adopt(desired, found).await? {

@@ -143,6 +143,7 @@ impl<'w> Launcher<'w> {
             parameters: &input.parameters,
             variables: &input.variables,
             open: &input.open,
+            adopted: false,
         };
         let (mut desired, warnings) = desired(&application, &inputs)?;
         // A queued launch is executed later. If another launch has taken the name by then, the engine refuses
@@ -278,6 +279,7 @@ impl<'w> Launcher<'w> {
             // Pins without a new value keep their value.
             variables: &BTreeMap::new(),
             open: &input.open,
+            adopted: from.adopted,
         };
         let (mut desired, mut warnings) = desired(&application, &inputs)?;
         desired.options.keeps_instances = true;

@@ -344,6 +344,7 @@ fn compile(
         parameters,
         variables: &BTreeMap::new(),
         open: &[],
+        adopted: false,
     };
     let (desired, warnings) = desired(application, &inputs)?;
     let secrets = Given(desired.secrets);
