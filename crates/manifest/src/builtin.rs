@@ -1,7 +1,7 @@
 //! The built-in pins of the component types `scripted.Component` and `scripted.ComponentFactory`. Manifests
 //! do not declare these pins.
 
-use windlass_model::pins::{PinType, ValueType};
+use windlass_model::pins::{PinId, PinType, ValueType};
 
 use crate::document::ComponentType;
 
@@ -22,6 +22,12 @@ pub(crate) const INSTANCES: &str = "instances";
 
 /// The pins that configure discovery: the application of the found instances, the script and the schedule.
 pub(crate) const DISCOVERY: [&str; 3] = ["application", "discoveryScript", "discoverySchedule"];
+
+/// Tells whether the manifest itself declares the pin `id` of a scripted component. The pins of the interfaces
+/// `factory` and `component` are built in, for example `factory.launchScript`.
+pub(crate) fn is_declared(id: &PinId) -> bool {
+    ![FACTORY, COMPONENT].contains(&id.interface.as_str())
+}
 
 /// Returns the built-in pins of a component type, each with its interface, name and type.
 pub(crate) fn pins(kind: &ComponentType) -> Vec<(&'static str, &'static str, PinType)> {

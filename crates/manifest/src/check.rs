@@ -9,7 +9,7 @@ use windlass_model::pins::{Name, PinId, PinType, ValueType};
 use windlass_secret::names_a_secret;
 use windlass_source::{Diagnostics, Kind, Severity, Span, Spanned};
 
-use crate::builtin;
+use crate::builtin::{self, is_declared};
 use crate::codes;
 use crate::connections::{self, Connection};
 use crate::document::{ComponentType, Leaf, Manifest, Pin};
@@ -17,7 +17,7 @@ use crate::name::ComponentPath;
 use crate::report::{Report, choose};
 use crate::role::{ApplicationRole, Discovery, FactoryRole, Role};
 use crate::settings::{self, Settings};
-use crate::visible::{self, LeafPin, Visible};
+use crate::visible::{self, LeafPin, Visible, VisiblePin};
 
 /// The result of a check.
 #[derive(Debug, Clone)]
@@ -40,6 +40,30 @@ pub struct Checked<'m> {
     /// Problems, in the order of their places. The problems that [`read`](crate::read()) reported are not
     /// repeated.
     pub diagnostics: Diagnostics,
+}
+
+impl Checked<'_> {
+    /// Returns the id and the type of a pin whose value a launch can set, by its id as text, such as
+    /// `configuration.size`. Returns `None` if the application exposes no such pin.
+    pub fn parameter(&self, id: &str) -> Option<(PinId, &ValueType)> {
+        let id: PinId = id.parse().ok()?;
+        let kind = self.settable(self.visible.pin(&id)?)?;
+        Some((id, kind))
+    }
+
+    /// Returns the ids of all pins whose values a launch can set.
+    pub fn parameters(&self) -> impl Iterator<Item = PinId> {
+        self.visible.pins().filter(|(_, pin)| self.settable(pin).is_some()).map(|(id, _)| id)
+    }
+
+    /// Returns the type of a pin whose value a launch can set. Returns `None` for any other pin. A launch can't set
+    /// built-in pins, such as the paths of scripts: their values come from the manifest alone.
+    fn settable<'p>(&self, pin: &'p VisiblePin) -> Option<&'p ValueType> {
+        let kind = pin.kind.as_ref()?.as_configuration()?;
+        let component = self.role.as_ref().map(Role::component);
+        let is_own = |target: &LeafPin| component.is_none_or(|component| *target.component == *component);
+        pin.targets.iter().any(|target| is_own(target) && is_declared(&target.pin)).then_some(kind)
+    }
 }
 
 /// Checks the pins, their values and the bindings of a manifest, and determines the role of the manifest.

@@ -15,12 +15,12 @@ use windlass_model::{
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_source::{Diagnostic, Diagnostics, Span};
 
+use crate::builtin::is_declared;
 use crate::check::Checked;
 use crate::codes;
 use crate::document::ComponentType;
 use crate::import::read_value;
 use crate::name::ComponentPath;
-use crate::pins::is_declared;
 use crate::report::{Report, choose};
 use crate::role::{ApplicationRole, Role};
 use crate::value;
@@ -135,11 +135,19 @@ impl Compiler<'_> {
 
     /// Converts the parameters to the types of their pins. Reports parameters that fit no pin.
     fn parameters(&self, report: &mut Report<'_>) -> BTreeMap<PinId, Value> {
-        let visible = &self.checked.visible;
+        let checked = self.checked;
         let mut found = BTreeMap::new();
         for (word, value) in self.launch.parameters {
-            let Some((id, kind)) = visible.parameter(word) else {
-                let settable: Vec<String> = visible.parameters().map(|id| id.to_string()).collect();
+            let Some((id, kind)) = checked.parameter(word) else {
+                if is_configuration(&checked.visible, word) {
+                    let message =
+                        format!("a launch can't set `{word}`: its value comes from the manifest alone");
+                    let said = Diagnostic::error(codes::UNKNOWN_PARAMETER, message);
+                    let help = "change the value in the manifest, and publish the manifest again";
+                    report.diagnostics.push(said.help(help));
+                    continue;
+                }
+                let settable: Vec<String> = checked.parameters().map(|id| id.to_string()).collect();
                 let message = format!("the application has no parameter `{word}`");
                 let said = Diagnostic::error(codes::UNKNOWN_PARAMETER, message);
                 report.diagnostics.push(choose(said, word, settable.iter().map(String::as_str)));
@@ -356,6 +364,12 @@ fn transitions(role: &Role) -> Transitions {
         transitions.extend(application.reconfiguration.is_some().then_some(Transition::Reconfigure));
     }
     transitions
+}
+
+/// Tells whether the application exposes a configuration pin with an id. The pin may be a built-in one.
+fn is_configuration(visible: &Visible, id: &str) -> bool {
+    let pin = id.parse().ok().and_then(|id: PinId| visible.pin(&id));
+    pin.and_then(|pin| pin.kind.as_ref()).is_some_and(|kind| kind.as_configuration().is_some())
 }
 
 fn property_name(id: &PinId) -> PropertyName {

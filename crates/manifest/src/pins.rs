@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use windlass_model::pins::{Name, Pin, PinId, PinType, Pins, Signature};
 
-use crate::builtin;
+use crate::builtin::is_declared;
 use crate::check::Checked;
 use crate::document::{Leaf, Parameter};
 use crate::value;
@@ -45,12 +45,6 @@ pub fn pins(checked: &Checked<'_>) -> Option<Pins> {
         }
     }
     Some(pins)
-}
-
-/// Tells whether the manifest itself declares the pin `id` of a scripted component. The pins of the interfaces
-/// `factory` and `component` are built in, for example `factory.launchScript`.
-pub(crate) fn is_declared(id: &PinId) -> bool {
-    ![builtin::FACTORY, builtin::COMPONENT].contains(&id.interface.as_str())
 }
 
 fn declared(leaf: &Leaf, id: &PinId, kind: &PinType) -> Pin {

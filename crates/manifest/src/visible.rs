@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use windlass_model::pins::{Name, PinId, PinType, ValueType};
+use windlass_model::pins::{Name, PinId, PinType};
 use windlass_source::{Severity, Span, Spanned};
 
 use crate::builtin;
@@ -70,21 +70,6 @@ impl Visible {
     /// Returns the pin `id`; `None` if the component has no such pin.
     pub fn pin(&self, id: &PinId) -> Option<&VisiblePin> {
         self.interfaces.get(&id.interface)?.pins.get(&id.pin)
-    }
-
-    /// Returns the id and the type of a configuration pin, by its id as text, such as `configuration.size`. Returns
-    /// `None` if the component has no such configuration pin.
-    pub fn parameter(&self, id: &str) -> Option<(PinId, &ValueType)> {
-        let id: PinId = id.parse().ok()?;
-        let kind = self.pin(&id)?.kind.as_ref()?.as_configuration()?;
-        Some((id, kind))
-    }
-
-    /// Returns the ids of all configuration pins.
-    pub fn parameters(&self) -> impl Iterator<Item = PinId> {
-        let is_configuration =
-            |pin: &VisiblePin| pin.kind.as_ref().is_some_and(|kind| kind.as_configuration().is_some());
-        self.pins().filter(move |(_, pin)| is_configuration(pin)).map(|(id, _)| id)
     }
 
     /// Returns all pins with their ids.

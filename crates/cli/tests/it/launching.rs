@@ -344,6 +344,23 @@ fn the_environment_sets_pins_of_a_launch() {
     assert_eq!(size("vm-2"), "small", "a reconfiguration keeps the value");
 }
 
+/// A parameter can't set a value that the manifest alone determines, such as the schedule of discoveries.
+#[test]
+fn a_parameter_sets_no_built_in_pin() {
+    let env = cloud().with_variable("WINDLASS_PARAM_COMPONENT_DISCOVERYSCHEDULE", "0 0 4 * * ?");
+    let schedule = "component.discoverySchedule=0 0 4 * * ?";
+    assert_snapshot!(env.refuses(&["app", "launch", "VM Factory", "--name", "second", "-p", schedule]), @r"
+    error[WL0640]: a launch can't set `component.discoverySchedule`: its value comes from the manifest alone
+     |
+     = help: change the value in the manifest, and publish the manifest again
+
+    1 error; nothing was changed
+    ");
+    env.ok(&["app", "launch", "VM Factory", "--name", "second", "--dry-run"]);
+    assert_eq!(env.refuses(&["app", "reconfigure", "factory", "-p", schedule]).lines().count(), 5);
+    env.ok(&["app", "reconfigure", "factory", "--latest"]);
+}
+
 #[test]
 fn a_secret_in_the_environment_is_warned_of() {
     let env = cloud().with_variable("WINDLASS_PARAM_CONFIGURATION_TOKEN", "s3cr3t-token");
@@ -1063,8 +1080,6 @@ fn a_revision_with_another_configuration_is_applied() {
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
 }
 
-/// A discovered instance that was created outside of windlass becomes an application. An application whose
-/// instance is no longer found stays.
 /// A malformed entry in the output of a discovery concerns only its own instance.
 #[test]
 fn a_malformed_entry_of_a_discovery_affects_no_other() {
@@ -1096,6 +1111,8 @@ fn a_malformed_entry_of_a_discovery_affects_no_other() {
     assert_snapshot!(env.ok(&["app", "check", "vm"]).out(), @"vm: changed, active");
 }
 
+/// A discovered instance that was created outside of windlass becomes an application. An application whose
+/// instance is no longer found stays.
 #[test]
 fn what_a_factory_finds_is_adopted() {
     let env = cloud();

@@ -136,7 +136,7 @@ pub(crate) fn desired(
 ) -> Result<(Desired, Diagnostics), Error> {
     let Launchable { published, checked, role, resource, package, problems } = application;
     let Inputs { name, environment, location, owner, parameters, variables, open, adopted } = inputs;
-    let settable = checked.visible.parameters().map(|id| id.to_string());
+    let settable = checked.parameters().map(|id| id.to_string());
     let (parameters, added) = with_environment(parameters, variables, settable);
     let assembly = descriptor(DescriptorKind::Assembly, published);
     let launch = Launch { name, assembly: &assembly, resource, parameters: &parameters, adopted: *adopted };

@@ -255,9 +255,8 @@ impl<'w> Launcher<'w> {
         is_launched(&snapshot)?;
         let application = Launchable::new(published, self.windlass.drivers())?;
         let before = given(&snapshot);
-        let visible = &application.checked.visible;
         let (mut parameters, dropped): (BTreeMap<String, Value>, BTreeMap<String, Value>) =
-            before.clone().into_iter().partition(|(pin, _)| visible.parameter(pin).is_some());
+            before.clone().into_iter().partition(|(pin, _)| application.checked.parameter(pin).is_some());
         parameters.extend(input.parameters.clone());
         let can_reconfigure = match &application.role {
             Role::Application(application) => application.reconfiguration.is_some(),

@@ -302,10 +302,7 @@ fn distributed(
     applications: &[Launchable<'_>],
 ) -> Result<Vec<BTreeMap<String, Value>>, Error> {
     let pins = |application: &Launchable<'_>| -> BTreeSet<String> {
-        let settable = application.checked.visible.pins();
-        let settable = settable
-            .filter(|(_, pin)| pin.kind.as_ref().is_some_and(|kind| kind.as_configuration().is_some()));
-        settable.map(|(id, _)| id.to_string()).collect()
+        application.checked.parameters().map(|id| id.to_string()).collect()
     };
     let pins: Vec<BTreeSet<String>> = applications.iter().map(pins).collect();
     let all: BTreeSet<&str> = pins.iter().flatten().map(String::as_str).collect();
