@@ -15,7 +15,7 @@ use crate::input;
 use crate::natural;
 use crate::output::{Output, Said};
 use crate::role::Role;
-use crate::status::{StatusSaid, said_of, text_at};
+use crate::status::{StatusSaid, said_of};
 
 /// The answer of a script for the instance of a call.
 #[derive(Debug, Clone)]
@@ -73,6 +73,14 @@ impl Printed<'_> {
         Ok(answer(self.natural(said), update, &notes, self.call))
     }
 
+    /// Returns the natural id of an instance that a launch script has created. The id is returned even if the rest of the
+    /// answer violates the protocol. Returns `None` if the output names no such instance, or if the script is no launch
+    /// script.
+    pub(crate) fn launched_id(self, output: &Output) -> Option<String> {
+        let (launched, _) = self.launched(output).ok().filter(|_| *self.role == Role::Launch)?;
+        launched.map(|said| said.id.clone()).filter(|id| natural::is_valid(id))
+    }
+
     /// Returns the natural id of the instance; `None` if the instance has no natural id.
     ///
     /// Only a launch chooses a natural id. If no script launched the instance, the output names the instance by its
@@ -97,7 +105,7 @@ impl Printed<'_> {
     fn launched<'o>(&self, output: &'o Output) -> Result<Sorted<'o>, Vec<Diagnostic>> {
         let requested = self.call.instance.as_str();
         let (answers, others): (Vec<_>, Vec<_>) =
-            output.instances.iter().partition(|said| said.instance_id().as_deref() == Some(requested));
+            output.instances.iter().partition(|said| said.instance_id.as_deref() == Some(requested));
         match answers[..] {
             [answer] => Ok((Some(answer), others)),
             [first, second, ..] => Err(vec![twice(output, requested, first, second)]),
@@ -115,7 +123,7 @@ impl Printed<'_> {
     }
 
     fn why_no_answer(&self, output: &Output, said: &Said) -> Vec<Diagnostic> {
-        let (code, message) = match (&said.update, said.instance_id()) {
+        let (code, message) = match (&said.update, &said.instance_id) {
             (Err(wrong), _) => return wrong.clone(),
             (_, None) => (codes::NOT_ANSWERED, format!("the instance `{}` has no `instanceId`", said.id)),
             (_, Some(id)) => (
@@ -133,14 +141,15 @@ impl Printed<'_> {
     /// A launch script must set `instanceId`. All other scripts may omit `instanceId`.
     fn checked_id(&self, said: &Said, place: &Place) -> Result<Update, Vec<Diagnostic>> {
         let own = self.call.instance.as_str();
-        match said.instance_id() {
+        let update = said.update.clone()?;
+        match &said.instance_id {
             Some(id) if id != own => {
                 let message =
                     format!("the instance `{}` belongs to `{own}` and can't be given to `{id}`", said.id);
                 let help = "omit `instanceId`: only launch scripts use it";
                 Err(vec![Diagnostic::error(codes::INSTANCE_ID, message).at(place.clone()).help(help)])
             }
-            _ => said.update.clone(),
+            _ => Ok(update),
         }
     }
 
@@ -238,12 +247,6 @@ impl Answer {
             *message = reporter.mask(message);
         }
         self
-    }
-}
-
-impl Said {
-    fn instance_id(&self) -> Option<String> {
-        self.update.as_ref().ok().and_then(|update| text_at(update, "instanceId"))
     }
 }
 

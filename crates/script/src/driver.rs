@@ -263,7 +263,18 @@ impl<'a> Run<'a> {
     async fn answer(&mut self, context: &dyn Context, at: usize, call: &Call) -> Result<Answer, Failure> {
         let document = input::document(&self.role, call);
         let outcome = self.output(context, at, &[call], document).await?;
-        self.answers(&[call], &outcome).remove(0)
+        let output = self.parsed(call, &outcome.stdout);
+        let answer = self.answers_in(&[call], &output, &outcome).remove(0);
+        if answer.is_err()
+            && let Ok(output) = &output
+        {
+            let printed = Printed { role: &self.role, call, asked: &BTreeSet::new(), notes_others: false };
+            if let Some(natural) = printed.launched_id(output) {
+                // The script has created the instance, so `app destroy` must be able to remove it.
+                context.checkpoint(at, Report { natural: Some(natural), ..Report::settled() }).await?;
+            }
+        }
+        answer
     }
 
     /// Runs the script for calls, with `document` as input, and returns the outcome of the successful job.

@@ -17,6 +17,9 @@ pub(crate) const LAUNCH_INSTANCES: &str = "launch-instances";
 /// The key for existing instances. The value is a mapping from natural ids to the entries of the instances.
 pub(crate) const INSTANCES: &str = "instances";
 
+/// The key for the instance id of a launched instance, in the output of a launch script.
+pub(crate) const INSTANCE_ID: &str = "instanceId";
+
 /// The key for the name of a transition, such as `Start`. Only the document for a [step](crate::role::Role::Step)
 /// contains this key.
 pub(crate) const TRANSITION: &str = "transition";

@@ -12,7 +12,8 @@ use windlass_source::{
 use windlass_update_ops::{Notice, Problem, Shape, Update, UpdateError, Warning};
 
 use crate::codes;
-use crate::keys::{INSTANCES, RESULTS};
+use crate::keys::{INSTANCE_ID, INSTANCES, RESULTS};
+use crate::status::text_at;
 use crate::style::Adapter;
 
 /// The output of a script.
@@ -35,6 +36,8 @@ pub struct Said {
     pub span: Span,
     /// The update, or all problems of it.
     pub update: Result<Update, Vec<Diagnostic>>,
+    /// The text of the field `instanceId`, even if the update has problems.
+    pub(crate) instance_id: Option<String>,
     /// Warnings about output that was accepted, but is probably a mistake.
     pub notices: Vec<Diagnostic>,
 }
@@ -91,7 +94,9 @@ impl Output {
 
     /// Creates the output that consists of one update.
     pub(crate) fn of_update(name: &str, id: &str, update: Update) -> Self {
-        let said = Said { id: id.to_owned(), span: Span::empty(0), update: Ok(update), notices: Vec::new() };
+        let instance_id = text_at(&update, INSTANCE_ID);
+        let (id, span, update, notices) = (id.to_owned(), Span::empty(0), Ok(update), Vec::new());
+        let said = Said { id, span, update, instance_id, notices };
         Self::new(Source::new(name, ""), vec![said])
     }
 
@@ -194,7 +199,8 @@ fn said(source: &Arc<Source>, entry: &Entry, shape: &Shape) -> Said {
         Diagnostic::warning(codes::NOTICE, format!("instance `{id}`: {warning}"))
             .at(place(&warning.place, matches!(warning.notice, Notice::Spelling { .. })))
     };
-    let (update, notices) = match Update::parse(&entry.value.to_value(Reading::Script), shape) {
+    let value = entry.value.to_value(Reading::Script);
+    let (update, notices) = match Update::parse(&value, shape) {
         Ok(parsed) => (Ok(parsed.update), parsed.warnings.iter().map(remark).collect()),
         Err(errors) => {
             let mut problems: Diagnostics = errors.iter().map(describe).collect();
@@ -202,7 +208,13 @@ fn said(source: &Arc<Source>, entry: &Entry, shape: &Shape) -> Said {
             (Err(problems.into_vec()), Vec::new())
         }
     };
-    Said { id: id.to_owned(), span: entry.key.span(), update, notices }
+    let instance_id = if let Ok(update) = &update {
+        text_at(update, INSTANCE_ID)
+    } else {
+        let mut fields = [Some(&value), value.get("$set")].into_iter().flatten();
+        fields.find_map(|fields| fields.get(INSTANCE_ID)?.as_str()).map(str::to_owned)
+    };
+    Said { id: id.to_owned(), span: entry.key.span(), update, instance_id, notices }
 }
 
 /// Tells whether a problem concerns a value, not the path of the value.

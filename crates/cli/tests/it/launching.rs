@@ -800,6 +800,24 @@ fn a_launch_that_fails_is_recorded() {
     assert_eq!(env.json(&["app", "check", "c"])["applications"][0]["status"], "active");
 }
 
+/// The answer of the launch script has an unknown signal, so the launch fails. The machine exists, and is destroyed.
+#[test]
+fn a_machine_whose_launch_has_a_wrong_answer_is_destroyed() {
+    let env = cloud();
+    env.edit(
+        "scripts/vm/launch.py",
+        "instanceId=instance)",
+        "instanceId=instance, interfaces={\"compute\": {\"signals\": {\"ipp\": 1}}})",
+    );
+    publish(&env);
+    let launch = env.run(&["app", "launch", "VM", "--name", "a", "-p", "configuration.id=i-a"]);
+    assert_eq!(launch.code(), Some(1), "{launch}");
+    assert!(launch.stdout.contains("ipp"), "{launch}");
+    assert_eq!(env.json(&["status", "a"])["assemblies"][0]["application"]["natural_id"], "i-a");
+    env.ok(&["app", "destroy", "a"]);
+    assert_eq!(machines(&env), 0);
+}
+
 /// A factory with applications can't be removed, and no output or file contains its secret.
 #[test]
 fn a_factory_stays_as_long_as_its_applications() {

@@ -402,6 +402,33 @@ async fn what_a_failed_launch_said_is_kept() {
     assert_eq!(kept.updates["status"]["flags"]["failed"], true);
 }
 
+/// A launch script has created an instance, and the rest of its answer violates the protocol. The id of the instance is
+/// kept, so that the instance can be destroyed.
+#[tokio::test]
+async fn the_id_of_a_launch_with_a_wrong_answer_is_kept() {
+    for fields in [
+        "instanceId: ID, interfaces: 7",
+        "instanceId: ID, state: up",
+        "$set: {instanceId: ID, status.flags.actve: true}",
+    ] {
+        let answer = format!("instances: {{i-7: {{{}}}}}", fields.replace("ID", INSTANCE));
+        let place = Place::new();
+        let world = World::new().declares(&["Install"]).script("launch", &format!("echo '{answer}'"));
+        let failure =
+            Script::default().perform(&place, &[world.call("Install")]).await.remove(0).unwrap_err();
+        assert!(failure.message.starts_with("the output of `launch` can't be used"), "{}", failure.message);
+        let kept = place.checkpoints();
+        assert_eq!(kept.len(), 1, "{fields}");
+        assert_eq!((kept[0].natural.as_deref(), &kept[0].updates), (Some("i-7"), &serde_json::Value::Null));
+    }
+    // The instance does not belong to the call.
+    let place = Place::new();
+    let answer = "echo 'instances: {i-7: {instanceId: other, state: up}}'";
+    let call = World::new().declares(&["Install"]).script("launch", answer).call("Install");
+    Script::default().perform(&place, &[call]).await.remove(0).unwrap_err();
+    assert_eq!(place.checkpoints(), []);
+}
+
 #[tokio::test]
 async fn calls_made_together_fail_alone() {
     let place = Place::new();
