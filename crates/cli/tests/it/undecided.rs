@@ -656,3 +656,33 @@ fn a_call_whose_location_is_lost_is_answered() {
     env.ok(&["up", "small"]);
     assert_eq!(env.trace(), ["Install", "Install", "Start"]);
 }
+
+/// The location of two interrupted calls lacks a secret. An answer about one part decides only the call of this part. The
+/// other call stays open.
+#[test]
+fn an_answer_about_one_part_decides_no_other_call() {
+    let env = TestEnv::small("effect: once", &[("Install", GATE), ("Start", "")]);
+    env.edit("windlass.yaml", "    properties:\n", "    properties:\n      token: {file: token}\n");
+    env.write("token", "hunter22");
+    env.edit("small/assembly.yaml", "quantity: 1", "quantity: 2");
+    env.cut_when(&["up", "small"], &["Install", "Install"]);
+    std::fs::remove_file(env.path("token")).unwrap();
+    assert_snapshot!(env.run(&["retry", "small", "--assume", "not-done", "--of", "box__1"]), @"
+    exit 2
+    ----- stderr -----
+    error[WL0545]: these calls were interrupted, and windlass can't determine their outcome at present:
+      box__2 Install (started WHEN): the property `token` of the location `admin@local` is to be read from `PROJECT/token`: no such file or directory
+    correct the cause, and repeat the command; if that is impossible, check them, then run `windlass retry small --assume done`, `not-done` or `failed`
+    ");
+    env.write("token", "hunter22");
+    env.write(".windlass/volumes/state/go", "");
+    assert_snapshot!(env.run(&["up", "small"]), @"
+    exit 1
+    ----- stderr -----
+    error[WL0514]: the outcome of these calls is unknown, and they must not run twice:
+      box__2 Install (started WHEN): its job ended while windlass did not watch it, and left no result
+    check them, then run `windlass retry small --assume done`, `not-done` or `failed`
+    ");
+    env.ok(&["retry", "small", "--assume", "not-done"]);
+    assert_eq!(env.trace().iter().filter(|line| *line == "Install").count(), 4);
+}

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use windlass_executor::{Found, JobId, Runtime, RuntimeError};
 use windlass_model::record::{
-    Assumption, CallRecord, CallState, Event as Happening, EventDraft, ProcessStatus,
+    Assumption, CallRecord, CallState, Event as Happening, EventDraft, Failure, ProcessStatus,
 };
 use windlass_model::resolve::MAX_VALUE;
 use windlass_model::{AssemblyName, CallId, ElementName, InstanceId, ProcessId, PropertyName, Topology};
@@ -47,15 +47,25 @@ impl Engine {
         let interrupted = snapshot.processes.clone();
         self.refuse_damaged(&snapshot)?;
         self.reopen(&mut snapshot).await?;
+        let mut unprepared = Vec::new();
         if snapshot.calls.iter().any(|call| call.state != CallState::Undecided) {
-            self.settle(lease, snapshot, assume.is_some(), stop).await?;
+            unprepared = self.settle(lease, snapshot, assume.as_ref(), stop).await?;
             snapshot = self.reload(name).await?;
         }
-        self.close(lease, &snapshot, stop).await?;
-        self.sweep(name, stop).await?;
+        let has_unprepared = !unprepared.is_empty();
+        let unprepared = EngineError::Unprepared { name: name.clone(), calls: unprepared };
+        if !has_unprepared {
+            self.close(lease, &snapshot, stop).await?;
+            self.sweep(name, stop).await?;
+        } else if assume.is_none() || snapshot.calls.iter().all(|call| call.state != CallState::Undecided) {
+            return Err(unprepared);
+        }
         if let Some(Answered { answer, calls, open }) = answered(name, &snapshot, assume)? {
             for batch in self.assumed(snapshot, calls, answer).await? {
                 self.store.commit(lease, batch).await?;
+            }
+            if has_unprepared {
+                return Err(unprepared);
             }
             if !open.is_empty() {
                 return Err(EngineError::NeedsDecision { name: name.clone(), calls: open });
@@ -147,17 +157,19 @@ impl Engine {
     /// Repeats the open calls. A job that has already run does not run again: the driver gets its recorded
     /// outcome.
     ///
-    /// # Errors
-    /// An error if a call can't be prepared again, for example because its location is no longer in `windlass.yaml`. The
-    /// call stays open. If `has_answer` is true, such a call becomes undecided, and there is no error.
+    /// Returns the calls that can't be prepared again, each with the reason. For example, the location of the call is no
+    /// longer in `windlass.yaml`. These calls stay open. But if the operator's answer `assume` covers such a call, the
+    /// call becomes undecided, and is not part of the result.
     async fn settle(
         &self,
         lease: &Lease,
         snapshot: Snapshot,
-        has_answer: bool,
+        assume: Option<&Answer>,
         stop: &Stop,
-    ) -> Result<(), EngineError> {
-        let (name, calls) = (snapshot.assembly.name.clone(), snapshot.calls.clone());
+    ) -> Result<Vec<(CallRecord, Failure)>, EngineError> {
+        let calls = snapshot.calls.clone();
+        let is_answered = |call: &&CallRecord| assume.is_some_and(|answer| answer.is_about(call));
+        let answered = calls.iter().filter(is_answered).map(|call| call.id.clone()).collect();
         let jobs = snapshot.jobs.iter().map(|job| (job.id.clone(), job.clone())).collect();
         let elsewhere = self.elsewhere(&snapshot);
         let called = self.visitor().of_open_calls(lease, &snapshot, stop).await?;
@@ -172,21 +184,14 @@ impl Engine {
         let env = self.process_env(lease, &world, stop);
         let remote = elsewhere.keys().cloned().collect();
         let mut machine = ProcessMachine::settle(self.tools(), world, calls, remote, self.env.clock.now())
-            .with_answer(has_answer);
+            .with_answered(answered);
         let (grace, patience) = (self.options.grace, self.options.patience);
         let parts = JournalParts { jobs, elsewhere, resumes: true, grace, patience };
         let lost = keeper::keep(self.store.clone(), Leases::new(env.leases()));
         let settled = env.run(&mut machine, parts, lost).await;
         leave(&*self.store, env.beside).await;
         settled?;
-        let unprepared = machine.take_unprepared();
-        if stop.soon.is_cancelled() {
-            Err(EngineError::Stopped)
-        } else if unprepared.is_empty() {
-            Ok(())
-        } else {
-            Err(EngineError::Unprepared { name, calls: unprepared })
-        }
+        if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(machine.take_unprepared()) }
     }
 
     /// Returns the open calls whose last attempt was made elsewhere: on another host, or in another project folder.

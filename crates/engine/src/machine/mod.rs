@@ -203,8 +203,8 @@ pub(crate) struct ProcessMachine {
     /// Open calls of earlier processes that can't be prepared again, each with the reason. For example, the location of
     /// the call is no longer in `windlass.yaml`. These calls stay open.
     unprepared: Vec<(CallRecord, Failure)>,
-    /// Whether an operator has given an answer about undecided calls. Calls that can't be prepared are then undecided.
-    has_answer: bool,
+    /// The calls whose outcome an operator has stated. If such a call can't be prepared, it becomes undecided.
+    answered: HashSet<CallId>,
     /// The running pauses between batches of nodes.
     pauses: BTreeSet<StepKey>,
     /// The number of started steps whose end is not durable yet.
@@ -323,9 +323,9 @@ impl ProcessMachine {
         machine
     }
 
-    /// Makes calls that can't be prepared again undecided, if `has_answer` is true. Otherwise, they stay open.
-    pub(crate) fn with_answer(self, has_answer: bool) -> Self {
-        Self { has_answer, ..self }
+    /// Makes the calls in `answered` undecided if they can't be prepared again. All other such calls stay open.
+    pub(crate) fn with_answered(self, answered: HashSet<CallId>) -> Self {
+        Self { answered, ..self }
     }
 
     /// Returns the open calls that can't be prepared again, each with the reason.
@@ -350,7 +350,7 @@ impl ProcessMachine {
             left_open: Vec::new(),
             remote: HashSet::new(),
             unprepared: Vec::new(),
-            has_answer: false,
+            answered: HashSet::new(),
             pauses: BTreeSet::new(),
             unfinished: 0,
             cancelling: false,

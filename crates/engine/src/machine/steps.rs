@@ -451,7 +451,7 @@ impl ProcessMachine {
                 self.end_step(key, StepEnd::Succeeded);
             }
             // The job of the call may have changed something, so the call can't end as failed.
-            Err(failure) if self.has_answer => self.doubt(record, &failure),
+            Err(failure) if self.answered.contains(&record.id) => self.doubt(record, &failure),
             Err(failure) => {
                 self.leave_step_open(key);
                 self.unprepared.push((record, failure));
