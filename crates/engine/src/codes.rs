@@ -75,7 +75,9 @@ windlass_source::codes! {
         "A part has no usable location, no runtime or no driver, or can't be adopted. windlass checks this \
          before it starts anything, and has started no step. The message names the parts and the reasons.\n\n\
          Correct `locations` in `windlass.yaml`, the part's `deploymentLocation`, or the drivers of its \
-         resource. A resource can be adopted if it declares the transition Adopt or has `queries`.";
+         resource. A resource can be adopted if it declares the transition Adopt or has `queries`. An application keeps \
+         the location at which it was launched. If this location was removed or renamed, declare it again under its \
+         former name.";
     NEEDS_DECISION = "WL0514", "calls with an unknown outcome",
         "The outcome of these calls is unknown, and they must not run twice. windlass refuses every intent \
          of the assembly until each of them has an answer, and has started no step.\n\n\

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use windlass_driver::{Location, Placement};
 use windlass_engine::Places;
 use windlass_executor::Runtime;
-use windlass_project::Project;
+use windlass_project::{PlacementError, Project};
 
 use crate::runtimes::{Runtimes, Variables};
 
@@ -41,9 +41,19 @@ impl Places for ProjectPlaces {
     fn location(&self, placement: &Placement) -> Result<Location, String> {
         let location = self.project.location(placement).map_err(|error| {
             let diagnostic = error.diagnostic();
-            match diagnostic.help {
+            let message = match diagnostic.help {
                 Some(help) => format!("{error}; {help}"),
                 None => error.to_string(),
+            };
+            match &error {
+                PlacementError::Unknown { location, .. } => {
+                    let end = if message.ends_with('?') { "" } else { "." };
+                    format!(
+                        "{message}{end} Existing parts keep their location: if it was removed or renamed, declare \
+                         `{location}` again"
+                    )
+                }
+                _ => message,
             }
         })?;
         let location = self.project.with_environment(location, &*self.variables);

@@ -1201,6 +1201,26 @@ fn a_reconfiguration_of_an_adopted_machine_sets_only_the_values_that_were_given(
     assert_snapshot!(own["last"].to_string(), @r#"{"configuration.id":"i-default","configuration.size":"large"}"#);
 }
 
+/// An application keeps the location of its launch. If the location was renamed, the errors tell how to go on.
+#[test]
+fn a_renamed_location_is_declared_again() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "--name", "a", "-p", "configuration.size=small"]);
+    let before = env.read("windlass.yaml");
+    env.edit("windlass.yaml", "  here:", "  there:");
+    env.ok(&["env", "service", "add", "default", "--location", "there", "--replace"]);
+    let larger = ["app", "reconfigure", "a", "-p", "configuration.size=large"];
+    assert_snapshot!(env.refuses(&larger), @"error[WL0513]: VM revision 1:2:1: `vm` can't be placed: `windlass.yaml` declares no location `here`; did you mean `there`? Existing parts keep their location: if it was removed or renamed, declare `here` again");
+    let destroyed = env.run(&["app", "destroy", "a"]);
+    assert!(destroyed.stdout.contains("declare `here` again"), "{destroyed}");
+    env.write(
+        "windlass.yaml",
+        format!("{before}{}", before.replace("version: 1\nlocations:\n  here:", "  there:")),
+    );
+    env.ok(&["app", "destroy", "a"]);
+    assert_eq!(machines(&env), 0);
+}
+
 /// Launches a second factory of the cloud `cloud`, as a service of an environment of its own.
 fn second_factory(env: &TestEnv, name: &str, cloud: &str) {
     let folder = format!("configuration.cloud={}", env.path(cloud).display());

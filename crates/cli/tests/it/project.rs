@@ -154,7 +154,7 @@ fn a_place_that_is_not_there() {
         env.refuses(&["check", "small"])
             .contains("belongs to the resource manager `test-rm`, not to `other-rm`")
     );
-    assert_snapshot!(placed("      deploymentLocation:\n        value: admin@locla\n"), @"error[WL0513]: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: `windlass.yaml` declares no location `admin@locla`; did you mean `admin@local`?");
+    assert_snapshot!(placed("      deploymentLocation:\n        value: admin@locla\n"), @"error[WL0513]: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: `windlass.yaml` declares no location `admin@locla`; did you mean `admin@local`? Existing parts keep their location: if it was removed or renamed, declare `admin@locla` again");
     assert_snapshot!(placed("      resourceManager:\n        value: other-rm\n"), @"error[WL0513]: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: the location `admin@local` belongs to the resource manager `test-rm`, not to `other-rm`; set the component's `resourceManager` to `test-rm`");
     env.edit("windlass.yaml", "runtime: process", "runtime: docker");
     assert_snapshot!(placed("      deploymentLocation:\n        value: admin@local\n"), @"error[WL0513]: small/assembly.yaml:8:16: `box__1`, `box__2` can't be placed: the location `admin@local` has the runtime `docker` and no `image`, which scripts need; set `image` of the location");
