@@ -201,7 +201,8 @@ pub use engine::{
     DiscoveryQuery, DutyTurn, Ended, Engine, EngineEnv, FactoryDuty, ForgottenPart, ForgottenRecords,
     FoundRecorder, HandOver, Offer, Options, PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs,
     RecordedSecrets, Request, Seen, Selection, Turn, TurnTime, UpOptions, Upkeep, calls_of, check,
-    check_under, conditions, fingerprint, inventory, is_destroyed, monitor_of, offer, outputs, take_turn,
+    check_named, check_under, conditions, fingerprint, inventory, is_destroyed, monitor_of, offer, outputs,
+    take_turn,
 };
 pub use error::{EngineError, Lack, Loss, MovedTo, NameUse, ProtectedPart, Unplaced};
 pub use machine::Tally;

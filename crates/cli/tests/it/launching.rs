@@ -318,6 +318,37 @@ fn a_check_covers_all_applications_of_a_factory() {
     assert_eq!(env.json(&["app", "check"])["applications"].as_array().unwrap().len(), 2);
 }
 
+/// A check finds none of the machines of a factory, as it would with the credentials of another account. The applications
+/// are kept until the operator names them.
+#[test]
+fn applications_are_kept_if_no_instance_is_found() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "--count", "2"]);
+    let machines: Vec<String> = env.files().into_iter().filter(|file| file.starts_with("cloud/i-")).collect();
+    let texts: Vec<String> = machines.iter().map(|file| env.read(file)).collect();
+    let lose = || machines.iter().for_each(|file| std::fs::remove_file(env.path(file)).unwrap());
+    lose();
+    let checked = env.run(&["app", "check"]);
+    assert_eq!(checked.code(), Some(1), "{checked}");
+    assert_snapshot!(checked.out(), @r"
+    vm: failed: it finds none of the 2 instances of `factory`, so the applications are kept; check the configuration of `factory`, or confirm that the instance is gone with `windlass app check vm`
+    vm-2: failed: it finds none of the 2 instances of `factory`, so the applications are kept; check the configuration of `factory`, or confirm that the instance is gone with `windlass app check vm-2`
+    ");
+    assert!(env.ok(&["status", "vm"]).out().contains("it finds none of the 2 instances"));
+    machines.iter().zip(&texts).for_each(|(file, text)| env.write(file, text));
+    assert_snapshot!(env.ok(&["app", "check"]).out(), @r"
+    vm: changed, active
+    vm-2: changed, active
+    ");
+    lose();
+    assert_eq!(env.run(&["app", "check"]).code(), Some(1));
+    assert_snapshot!(env.ok(&["app", "check", "vm", "vm-2"]).out(), @r"
+    vm: destroyed
+    vm-2: destroyed
+    ");
+    assert_eq!(env.run(&["status", "vm"]).code(), Some(2));
+}
+
 /// Each of several launches at the same time takes the next free name.
 #[test]
 fn simultaneous_launches_have_different_names() {

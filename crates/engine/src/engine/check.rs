@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use futures::{StreamExt, TryStreamExt, stream};
-use windlass_driver::Observation;
+use windlass_driver::{Observation, Observed};
 use windlass_model::instance::{LogEntry, Status};
 use windlass_model::instance_changes::document_changes;
 use windlass_model::record::{
@@ -79,13 +79,29 @@ pub enum CheckEnd {
 /// # Errors
 /// [`EngineError::Stopped`], or an error of the store. Records that were updated before the error stay updated. An error
 /// that concerns only one assembly is the result of this assembly: [`CheckEnd::Failed`].
+///
+/// If a factory has several checked applications, and the checks find none of their instances, the checks of these
+/// applications count as failed. For example, the factory may have the credentials of another account.
 pub async fn check(
     engine: &Engine,
     names: &[AssemblyName],
     holder: &Holder,
     stop: &Stop,
 ) -> Result<Vec<Checked>, EngineError> {
-    Writer { engine, holder, held: None }.check(names, stop).await
+    Writer { engine, holder, held: None, doubts: true }.check(names, stop).await
+}
+
+/// Checks applications that an operator has named, as [`check`] does. All of their instances may be gone.
+///
+/// # Errors
+/// The errors of [`check`].
+pub async fn check_named(
+    engine: &Engine,
+    names: &[AssemblyName],
+    holder: &Holder,
+    stop: &Stop,
+) -> Result<Vec<Checked>, EngineError> {
+    Writer { engine, holder, held: None, doubts: false }.check(names, stop).await
 }
 
 /// Checks applications as [`check`] does, under the lease of their factory.
@@ -98,7 +114,7 @@ pub async fn check_under(
     factory: &Lease,
     stop: &Stop,
 ) -> Result<Vec<Checked>, EngineError> {
-    Writer { engine, holder: &factory.holder, held: Some(factory) }.check(names, stop).await
+    Writer { engine, holder: &factory.holder, held: Some(factory), doubts: true }.check(names, stop).await
 }
 
 /// Writes the results of checks to the records.
@@ -107,6 +123,8 @@ struct Writer<'a> {
     holder: &'a Holder,
     /// The lease of the factory that owns the checked applications; `None` if the caller does not hold this lease.
     held: Option<&'a Lease>,
+    /// Whether the checks of a factory's applications count as failed if none of the instances is found.
+    doubts: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -143,16 +161,16 @@ impl<'a> Writer<'a> {
                 read.insert(name, (revision, world));
             }
         }
-        let Checks { answers, failed, lines } = engine.checks().answers(looks, stop).await;
+        let Checks { mut answers, failed, lines } = engine.checks().answers(looks, stop).await;
         if stop.soon.is_cancelled() {
             return Err(EngineError::Stopped);
         }
+        if self.doubts {
+            doubt_absence_of_all(&mut answers, &owners);
+        }
         let mut news: BTreeMap<AssemblyName, Vec<Answered>> = BTreeMap::new();
         for answer in answers {
-            let name = match &answer {
-                Answered::Observed { call, .. } => call.element.assembly(),
-                Answered::Failed(seen) => seen.element.assembly(),
-            };
+            let name = answer.element().assembly();
             let Some((revision, world)) = read.get_mut(&name) else { continue };
             match without_news(engine, revision, world, &answer) {
                 Some(end) => drop(ends.insert(name, end)),
@@ -306,6 +324,46 @@ pub fn is_destroyed(snapshot: &Snapshot) -> bool {
         && assembly.reached.is_some()
         && snapshot.processes.iter().all(|process| process.intent == Intent::Down)
         && resources.all(|element| snapshot.elements.get(&element.name).is_some_and(is_absent))
+}
+
+/// Replaces the answers about the applications of a factory by failures, if several instances are gone and no instance
+/// exists. `owners` contains the factory of each application.
+///
+/// A script also finds no instance if the factory has, for example, the credentials of another account. The records of
+/// all applications would then be removed.
+fn doubt_absence_of_all(answers: &mut [Answered], owners: &BTreeMap<AssemblyName, AssemblyName>) {
+    let mut by_factory: BTreeMap<&AssemblyName, (usize, usize)> = BTreeMap::new();
+    for answer in answers.iter() {
+        let Some(owner) = owners.get(&answer.element().assembly()) else { continue };
+        let Answered::Observed { observed, .. } = answer else { continue };
+        let (gone, others) = by_factory.entry(owner).or_default();
+        match observed.observation {
+            Observation::Absent => *gone += 1,
+            Observation::CannotTell(_) | Observation::Unanswered => {}
+            _ => *others += 1,
+        }
+    }
+    for answer in answers.iter_mut() {
+        let element = answer.element().clone();
+        let name = element.assembly();
+        let Some(owner) = owners.get(&name) else { continue };
+        let Some((gone @ 2.., 0)) = by_factory.get(owner) else { continue };
+        let is_gone = |observed: &Observed| observed.observation == Observation::Absent;
+        if !matches!(answer, Answered::Observed { observed, .. } if is_gone(observed)) {
+            continue;
+        }
+        let message = format!(
+            "it finds none of the {gone} instances of `{owner}`, so the applications are kept; check the configuration of \
+             `{owner}`, or confirm that the instance is gone with `windlass app check {name}`"
+        );
+        let failure = Failure::new(FailureKind::Infrastructure, message);
+        *answer = Answered::Failed(Seen {
+            element,
+            state: State::Active,
+            sight: Err(failure),
+            metrics: BTreeMap::new(),
+        });
+    }
 }
 
 /// Returns the result of a check for an assembly whose health is not checked.

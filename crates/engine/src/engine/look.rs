@@ -547,6 +547,16 @@ pub(super) enum Answered {
     Failed(Seen),
 }
 
+impl Answered {
+    /// Returns the element that was checked.
+    pub(super) fn element(&self) -> &ElementName {
+        match self {
+            Self::Observed { call, .. } => &call.element,
+            Self::Failed(seen) => &seen.element,
+        }
+    }
+}
+
 /// Returns a unique prefix for the ids of the jobs of a health check or a discovery. The prefix contains the expiry
 /// time, in seconds: after this time, no program waits for these jobs. If the check runs under the lease of an
 /// assembly, the prefix also contains a short [`mark`] of that assembly.

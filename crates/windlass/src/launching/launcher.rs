@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use windlass_driver::{Package, location};
 use windlass_engine::{
-    CheckEnd, Checked, Consent, EngineError, Request, Stop, check as check_health, is_destroyed,
+    CheckEnd, Checked, Consent, EngineError, Request, Stop, check as check_health, check_named, is_destroyed,
 };
 use windlass_manifest::Role;
 use windlass_manifest::environment::Environment;
@@ -309,7 +309,8 @@ impl<'w> Launcher<'w> {
     }
 
     /// Checks the health of applications, and applies the reports. Without names, checks all applications. If
-    /// a script reports that an application is destroyed, removes the application; its history stays.
+    /// a script reports that an application is destroyed, removes the application; its history stays. But if a script
+    /// finds none of several instances of a factory, and no names are given, the checks of these instances fail.
     ///
     /// # Errors
     /// Fails if one of the names is not an application, `stop` is triggered, or the store fails.
@@ -319,9 +320,13 @@ impl<'w> Launcher<'w> {
         }
         let Some(store) = self.windlass.store(false).await? else { return Ok(Vec::new()) };
         // Only applications have an owner, which is their factory.
-        let names = if names.is_empty() { store.owned_names().await? } else { names.to_vec() };
-        let engine = self.windlass.engine(store);
-        let checked = check_health(&engine, &names, &self.windlass.holder(), stop).await?;
+        let all = if names.is_empty() { store.owned_names().await? } else { Vec::new() };
+        let (engine, holder) = (self.windlass.engine(store), self.windlass.holder());
+        let checked = if names.is_empty() {
+            check_health(&engine, &all, &holder, stop).await?
+        } else {
+            check_named(&engine, names, &holder, stop).await?
+        };
         for destroyed in checked.iter().filter(|checked| checked.end == CheckEnd::Destroyed) {
             self.finish_destroyed(&destroyed.name, stop).await?;
         }
