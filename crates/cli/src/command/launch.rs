@@ -18,7 +18,7 @@ use windlass::saved::SavedPlanError;
 use super::change::answer_of;
 use super::forget::Forgetting;
 use super::process::{Execution, JsonEnd, text};
-use super::{collected, fail, grace, open_against, plan, print_json, variables};
+use super::{collected, fail, grace, open_against, plan, plural, print_json, variables};
 use crate::args::launch::{
     AppCheckArgs, AppCommandArgs, AppForgetArgs, CommandsArgs, DestroyArgs, DiscoverArgs, LaunchArgs,
     LaunchCommand, ReconfigureArgs,
@@ -65,7 +65,19 @@ async fn launch(args: LaunchArgs) -> ExitCode {
             break;
         }
     }
+    tell_rest(usize::from(args.count.get()), &codes);
     combined(&codes, args.how.dry.dry_run)
+}
+
+/// Tells how many of `count` launches were not begun, because a launch has not succeeded. `codes` contains the exit
+/// codes of the launches that were begun.
+fn tell_rest(count: usize, codes: &[ExitCode]) {
+    let launched = codes.iter().filter(|code| **code == exit::DONE).count();
+    let rest = count.saturating_sub(codes.len());
+    if count > 1 && launched < count {
+        let rest = if rest == 0 { String::new() } else { format!(", and {rest} not begun") };
+        tell!("launched {launched} of {}: 1 launch has not succeeded{rest}", plural(count, "application"));
+    }
 }
 
 async fn launch_one(args: &LaunchArgs, input: &LaunchInput, stop: &Stop) -> ExitCode {

@@ -436,7 +436,7 @@ async fn patiently<T>(preparing: impl Future<Output = T>) -> T {
         prepared = &mut preparing => return prepared,
         () = tokio::time::sleep(Duration::from_secs(1)) => {}
     }
-    tell!("checking the health of parts, and looking for jobs of earlier processes");
+    tell!("waiting for jobs of earlier processes, for leases of other assemblies, or for health checks");
     preparing.await
 }
 

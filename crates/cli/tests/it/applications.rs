@@ -93,7 +93,14 @@ fn show_prints_pins_scripts_and_the_schedule() {
       configuration.login-password  configuration(string)  (secret)
       control.reboot                receive-command(bool force => string phase => string result)
     ");
-    env.ok(&["app", "publish", "vm-factory.yaml", "--name", "VM Factory"]);
+    let run = env.ok(&["app", "publish", "vm-factory.yaml", "--name", "VM Factory"]);
+    assert_snapshot!(run.stderr, @r"
+    warning[WL0642]: no `--scripts DIR` was given, so the image of the scripting service must have all scripts of the manifest
+      --> vm-factory.yaml:15:36
+       |
+    15 |         component.discoveryScript: /vm/discover.py
+       |                                    ^^^^^^^^^^^^^^^
+    ");
     assert_snapshot!(env.ok(&["app", "show", "vm-factory"]).stdout, @"
     VM Factory factory revision 2
       application: VM

@@ -831,6 +831,23 @@ fn a_launch_that_fails_is_recorded() {
     assert_eq!(env.json(&["app", "check", "c"])["applications"][0]["status"], "active");
 }
 
+/// A launch has failed, so the later ones of `--count` do not begin.
+#[test]
+fn a_failed_launch_tells_how_many_do_not_begin() {
+    let env = cloud();
+    let run = env.run(&["app", "launch", "VM", "--count", "3", "-p", "configuration.id=i-taken"]);
+    assert_eq!(run.code(), Some(1), "{run}");
+    assert!(
+        run.stderr.ends_with("launched 1 of 3 applications: 1 launch has not succeeded, and 1 not begun\n"),
+        "{run}"
+    );
+    let run = env.run(&["app", "launch", "VM", "--count", "2", "-p", "configuration.sise=small"]);
+    assert!(
+        run.stderr.ends_with("launched 0 of 2 applications: 1 launch has not succeeded, and 1 not begun\n"),
+        "{run}"
+    );
+}
+
 /// The answer of the launch script has an unknown signal, so the launch fails. The machine exists, and is destroyed.
 #[test]
 fn a_machine_whose_launch_has_a_wrong_answer_is_destroyed() {

@@ -20,7 +20,7 @@ static MOVING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\b[a-z2-9]{24}\b", "INSTANCE"),
         (r"\b[a-z2-9]{8}-(p\d+-s\d+-)", "STORE-$1"),
         // A message that appears only on a slow machine.
-        (r"(?m)^checking the health of parts, and looking for jobs of earlier processes\n", ""),
+        (r"(?m)^waiting for jobs of earlier processes, for leases of other assemblies, or for health checks\n", ""),
         // The process and the host that run the test.
         (r"process \d+ on [^ )]+", "process PID on HOST"),
     ]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use windlass_driver::{Bindings, Package};
-use windlass_manifest::scripts::ScriptPlace;
-use windlass_manifest::{Manifest, check, check_pairs, check_scripts, codes, read, short_name};
+use windlass_manifest::scripts::{ScriptFile, ScriptPlace};
+use windlass_manifest::{Checked, Manifest, check, check_pairs, check_scripts, codes, read, short_name};
 use windlass_model::AssemblyName;
 use windlass_model::document::{DocumentDraft, DocumentRecord, Expected};
 use windlass_model::record::PackageFile;
@@ -266,8 +266,11 @@ fn checked(source: &Arc<Source>, scripts: Option<&[PackageFile]>) -> Result<(Rol
     if let Some(manifest) = &manifest {
         let checked = check(manifest);
         role = checked.role.as_ref().map(RoleKind::of);
-        if let Some(scripts) = scripts {
-            diagnostics.extend(check_scripts(&checked, &listed(scripts)[..], ScriptPlace::Package));
+        match scripts {
+            Some(scripts) => {
+                diagnostics.extend(check_scripts(&checked, &listed(scripts)[..], ScriptPlace::Package));
+            }
+            None => diagnostics.extend(without_scripts(&checked)),
         }
         diagnostics.extend(checked.diagnostics);
         if role.is_none() && !diagnostics.has_errors() {
@@ -281,6 +284,15 @@ fn checked(source: &Arc<Source>, scripts: Option<&[PackageFile]>) -> Result<(Rol
         Some(role) if !diagnostics.has_errors() => Ok((role, diagnostics)),
         _ => Err(Error::Input(diagnostics)),
     }
+}
+
+/// Returns a warning that no script of a manifest is published with it; `None` if the manifest names no script.
+fn without_scripts(checked: &Checked<'_>) -> Option<Diagnostic> {
+    let none: &[ScriptFile<'_>] = &[];
+    let missing = check_scripts(checked, none, ScriptPlace::Package);
+    let place = missing.iter().find_map(Diagnostic::place)?.clone();
+    let message = "no `--scripts DIR` was given, so the image of the scripting service must have all scripts of the manifest";
+    Some(Diagnostic::warning(codes::SCRIPT_MISSING, message).at(place))
 }
 
 pub(crate) fn files_of(folder: &Path) -> Result<Vec<PackageFile>, Error> {
