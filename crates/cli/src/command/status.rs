@@ -88,7 +88,7 @@ fn print(tree: Tree, assemblies: &[&AssemblyView], one_part: bool) -> ExitCode {
         }
         print_head(tree.now, assembly);
         if let Some(application) = assembly.application.as_ref().filter(|_| !one_part) {
-            applications::print_details(application);
+            applications::print_details(tree.now, application);
         }
         print_undecided(&assembly.name, &assembly.undecided, tree.whole);
         if one_part {

@@ -514,9 +514,17 @@ fn an_open_command_is_not_lost_by_an_export() {
     let refused = env.refuses(&["export", "vm"]).replace(&begun.1, "COMMAND");
     assert_snapshot!(refused, @"error[WL0544]: `vm` has open commands, whose results an export would lose: `control.backup` (COMMAND); wait until `windlass app check vm` reports the results, or give them up with `--force`");
     assert!(env.refuses(&["export", "vm", "--dry-run"]).starts_with("error[WL0544]"));
+    let status = &env.json(&["status", "vm"])["assemblies"][0]["application"]["commands"];
+    assert_eq!(
+        (&status[0]["id"], &status[0]["command"]),
+        (&begun.1.as_str().into(), &"control.backup".into())
+    );
+    let waits = format!("`windlass app command --wait {}` waits for its result", begun.1);
+    assert!(env.ok(&["status", "vm"]).out().contains(&waits));
     end_backup(&env, &begun, r#"[{"file": "f"}]"#);
     env.ok(&["app", "check"]);
     env.ok(&["export", "vm", "--dry-run"]);
+    assert!(!env.ok(&["status", "vm"]).out().contains("--wait"), "the command has ended");
     backup(&env, "k");
     env.ok(&["export", "vm", "--force"]);
 }

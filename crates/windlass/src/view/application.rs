@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use windlass_model::{AssemblyName, PropertyName};
-use windlass_store::Snapshot;
+use windlass_engine::command;
+use windlass_model::record::CommandRecord;
+use windlass_model::{AssemblyName, CommandId, CommandName, PropertyName, Timestamp};
+use windlass_store::{Snapshot, Store};
 
 use crate::error::Error;
 use crate::wiring::{InstanceReferenceView, ServiceReferenceView, Wiring};
@@ -32,6 +34,22 @@ pub struct ApplicationStatusView {
     pub services: Vec<ServiceReferenceView>,
     /// The references to other applications. The scripts of this application have reported them.
     pub references: Vec<InstanceReferenceView>,
+    /// The commands of the application that have not ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<OpenCommandView>,
+}
+
+/// A command of an application that has not ended: its script runs, or its final result is awaited.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct OpenCommandView {
+    /// The id of the command's execution, for `windlass app command --wait ID`.
+    pub id: CommandId,
+    /// The exposed id of the command's pin, such as `control.reboot`.
+    pub command: CommandName,
+    /// The time of the call.
+    #[serde(serialize_with = "super::time::one")]
+    pub started: Timestamp,
 }
 
 impl ApplicationStatusView {
@@ -54,8 +72,23 @@ impl ApplicationStatusView {
             configuration: configuration.collect(),
             services: wiring.service_references(record).await?,
             references: wiring.instance_references(snapshot).await?,
+            commands: open_commands(&**wiring.store(), snapshot).await?,
         }))
     }
+}
+
+/// Returns the commands of an application that have not ended.
+async fn open_commands(store: &dyn Store, snapshot: &Snapshot) -> Result<Vec<OpenCommandView>, Error> {
+    let mut open = Vec::new();
+    for id in snapshot.elements.values().flat_map(|element| &element.commands) {
+        let found = command(store, &snapshot.assembly.name, id).await?;
+        if let Some(CommandRecord { id, command, started, .. }) =
+            found.filter(|record| !record.state.is_final())
+        {
+            open.push(OpenCommandView { id, command, started });
+        }
+    }
+    Ok(open)
 }
 
 /// Returns the lists of instances that a factory publishes as outputs. Each list maps natural ids to the names of

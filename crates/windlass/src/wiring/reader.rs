@@ -48,6 +48,11 @@ pub(crate) enum Mapping {
 }
 
 impl Wiring {
+    /// Returns the store from which the records are read.
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,

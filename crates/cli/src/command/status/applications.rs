@@ -14,7 +14,7 @@ use super::super::process::text;
 use super::node::{Alike, likeness};
 use super::open::{print_process, print_undecided};
 use crate::alike::FEW;
-use crate::output::{BAD, DIM, ODD, STRONG, one_line, say, styled};
+use crate::output::{BAD, DIM, ODD, STRONG, age, one_line, say, styled};
 
 /// An application with the status of its assembly.
 type Launched<'v> = (&'v ApplicationStatusView, &'v AssemblyView);
@@ -133,8 +133,8 @@ fn notes(application: &ApplicationStatusView) -> Vec<String> {
     ["pending", "dangling"].into_iter().filter_map(of_state).collect()
 }
 
-/// Prints the title, the factory, the configuration and the references of one application.
-pub(super) fn print_details(application: &ApplicationStatusView) {
+/// Prints the title, the factory, the configuration, the references and the open commands of one application.
+pub(super) fn print_details(now: Timestamp, application: &ApplicationStatusView) {
     let factory = application.factory.as_ref().map(|factory| format!(", factory {factory}"));
     let natural =
         application.natural_id.as_ref().map(|natural| format!(", natural id {}", one_line(natural)));
@@ -160,6 +160,13 @@ pub(super) fn print_details(application: &ApplicationStatusView) {
     }
     for reference in &application.references {
         say!("  {} {}", reference.component, instance_state(reference));
+    }
+    for command in &application.commands {
+        let (id, started) = (&command.id, age(now, command.started));
+        say!(
+            "  command {} is open since {started}; `windlass app command --wait {id}` waits for its result",
+            command.command
+        );
     }
 }
 
