@@ -204,7 +204,11 @@ async fn all_are_applications(names: &[AssemblyName]) -> Result<(), ExitCode> {
 }
 
 async fn reconfigure(args: ReconfigureArgs) -> ExitCode {
-    let ReconfigureArgs { name, parameters, params, latest, run } = &args;
+    let ReconfigureArgs { name, parameters, params, latest, keep: _, how } = &args;
+    let HowArgs { dry, output, queue, run } = how;
+    if output.is_some() {
+        return fail(&SavedPlanError::NoPlan.into());
+    }
     let given = match collected("-p ", parameters, params, &[]) {
         Ok(given) => given,
         Err(code) => return code,
@@ -224,11 +228,37 @@ async fn reconfigure(args: ReconfigureArgs) -> ExitCode {
         Ok(published) => published,
         Err(error) => return fail(&error),
     };
+    if dry.dry_run {
+        return match launcher.preview_reconfigure(name, &input, &published).await {
+            Ok((view, warnings)) => {
+                diagnostics::print(warnings.iter());
+                plan::show(&view, run.print.format, dry.detailed_exitcode)
+            }
+            Err(error) => fail(&error),
+        };
+    }
+    let gives_up = match launcher.is_being_destroyed(name).await {
+        Ok(is_being_destroyed) => is_being_destroyed && !queue,
+        Err(error) => return fail(&error),
+    };
     let stop = signals::listen(grace(run));
     let own = async |_| launcher.reconfigure(name, &input, &published, &stop).await;
     let theirs = async |_| launcher.ask_reconfigure(name, &input, &published).await;
-    let execution = Execution { queue: false, consent: Consent::None, format: run.print.format };
-    execution.carry_out(&windlass, own, theirs, &stop).await
+    let execution = Execution { queue: *queue, consent: Consent::None, format: run.print.format };
+    let code = execution.carry_out(&windlass, own, theirs, &stop).await;
+    if !gives_up || code == exit::DONE {
+        return code;
+    }
+    // Otherwise, `retry` would launch the application again.
+    match launcher.finish_gone(name, &stop).await {
+        Ok(is_gone) => {
+            if is_gone && run.print.format == Format::Human {
+                print_gone(name);
+            }
+            code
+        }
+        Err(error) => fail(&error),
+    }
 }
 
 async fn command_of(args: AppCommandArgs) -> ExitCode {

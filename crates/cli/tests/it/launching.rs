@@ -1092,12 +1092,69 @@ fn without_an_instance_nothing_is_reconfigured() {
         |name: &str, args: &[&str]| env.refuses(&[&["app", "reconfigure", name][..], args].concat());
     let larger = ["-p", "configuration.size=large"];
     assert_snapshot!(reconfigure("a", &larger), @"error[WL0762]: the launch of `a` has not succeeded, so it can't be reconfigured; repeat the launch with `windlass retry a`, or remove it with `windlass app destroy a`");
-    assert_snapshot!(reconfigure("b", &larger), @"error[WL0762]: `b` is being destroyed; finish that with `windlass app destroy b`");
+    assert_snapshot!(reconfigure("b", &larger), @"error[WL0762]: `b` is being destroyed; finish that with `windlass app destroy b`, or keep it with `windlass app reconfigure b --keep`, which checks its health");
     env.edit("vm.yaml", "        factory.reconfigurationScript: /vm/reconfigure.py\n", "");
     env.edit("vm.yaml", "{size: configuration(string), ", "{");
     publish(&env);
     assert_snapshot!(reconfigure("c", &["--latest"]), @"error[WL0762]: the change would replace the instance of `c`; destroy it with `windlass app destroy c`, and launch it again");
     assert_eq!(trace(&env), before);
+}
+
+/// A destroy script has failed, and has changed nothing. A health check finds the instance, so the application can be
+/// kept. Neither the destroy script nor the launch script runs again.
+#[test]
+fn a_failed_destruction_is_given_up() {
+    for option in ["--keep", "--latest"] {
+        let env = cloud();
+        env.edit("scripts/vm/destroy.py", "import", "import sys; sys.exit(3)\nimport");
+        publish(&env);
+        env.ok(&["app", "launch", "VM", "--name", "a", "-p", "configuration.size=small"]);
+        assert_eq!(env.run(&["app", "destroy", "a"]).code(), Some(1));
+        let larger = ["app", "reconfigure", "a", "-p", "configuration.size=large"];
+        let refused = env.refuses(&larger);
+        assert_eq!(
+            refused,
+            "error[WL0762]: `a` is being destroyed; finish that with `windlass app destroy a`, or keep it with \
+             `windlass app reconfigure a --keep`, which checks its health\n"
+        );
+        env.ok(&["app", "reconfigure", "a", option]);
+        assert_eq!(env.json(&["status", "a"])["assemblies"][0]["state"], "Active");
+        env.ok(&larger);
+        assert_eq!((count(&env, "launch"), count(&env, "destroy"), machines(&env)), (1, 0, 1));
+    }
+}
+
+/// A health check finds that the instance is ill, so the application is not Active again. `retry` repeats the health
+/// check, and launches nothing.
+#[test]
+fn a_failed_destruction_of_an_ill_machine_is_not_given_up() {
+    let env = cloud();
+    destroys_with(&env, "write(id, dict(read(id), ill='no disk'))");
+    let kept = env.run(&["app", "reconfigure", "a", "--keep"]);
+    assert_eq!(kept.code(), Some(1), "{kept}");
+    assert_eq!(env.run(&["retry", "a"]).code(), Some(1));
+    assert_eq!(count(&env, "launch"), 1);
+}
+
+/// A health check finds that the machine no longer exists, so the application is removed.
+#[test]
+fn a_failed_destruction_of_a_destroyed_machine_is_completed() {
+    let env = cloud();
+    destroys_with(&env, "os.remove(path(id))");
+    let kept = env.run(&["app", "reconfigure", "a", "--keep"]);
+    assert_eq!(kept.code(), Some(1), "{kept}");
+    assert!(kept.out().ends_with("a: its script reports that it is destroyed\n"), "{kept}");
+    assert!(env.refuses(&["status", "a"]).starts_with("error[WL0500]"));
+    assert_eq!((count(&env, "launch"), count(&env, "destroy")), (1, 1));
+}
+
+/// Launches `a`, and destroys it by a script that executes the statement `change` and then fails.
+fn destroys_with(env: &TestEnv, change: &str) {
+    let fails = format!("{change}\n    sys.exit(3)\n    os.path.exists(path(id)) and");
+    env.edit("scripts/vm/destroy.py", "os.path.exists(path(id)) and", &fails);
+    publish(env);
+    env.ok(&["app", "launch", "VM", "--name", "a", "-p", "configuration.size=small"]);
+    assert_eq!(env.run(&["app", "destroy", "a"]).code(), Some(1));
 }
 
 /// An application has no scripts that stop or start its instance. So it can't be restarted or set to another state,
@@ -1136,6 +1193,33 @@ fn a_failure_of_a_script_is_one_line() {
         assert!(!run.stdout.lines().chain(run.stderr.lines()).any(is_forged), "{run}");
     }
     assert!(shown[0].stdout.contains("reported a failure: no disk\n"), "{}", shown[0]);
+}
+
+/// A dry run of a reconfiguration shows the change, and a queued reconfiguration waits for the daemon. Both run no script.
+#[test]
+fn a_reconfiguration_is_planned_and_queued() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    let before = trace(&env);
+    let larger = ["app", "reconfigure", "vm", "-p", "configuration.size=large"];
+    let planned = env.run(&[&larger[..], &["--dry-run", "--detailed-exitcode"]].concat());
+    assert_eq!(planned.code(), Some(3), "{planned}");
+    assert_snapshot!(planned.out(), @r"
+      ~ vm changed
+          configuration.size: small → large
+    1 to change
+    vm: 1 step, up to 1 at once
+       s1 vm Reconfigure
+    longest chain: s1
+    ");
+    let queued = env.ok(&[&larger[..], &["--queue"]].concat());
+    assert!(queued.out().starts_with("vm: up is queued for `windlass run`"), "{queued}");
+    assert!(
+        env.refuses(&[&larger[..], &["--dry-run", "-o", "plan"]].concat())
+            .contains("can't be saved as a plan")
+    );
+    assert_eq!(trace(&env), before);
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "small");
 }
 
 /// A later revision of a manifest may have other configuration values. The instance stays.
@@ -1223,7 +1307,7 @@ fn what_a_factory_finds_is_adopted() {
 }
 
 /// The values of the manifest describe instances that the launch script creates. An adopted machine may have other
-/// values, and keeps them until somebody sets one.
+/// values, and keeps them until a reconfiguration sets others.
 #[test]
 fn a_reconfiguration_of_an_adopted_machine_sets_only_the_values_that_were_given() {
     let env = cloud();
