@@ -27,8 +27,8 @@ impl<W, R> Plan<W, R> {
     /// is followed by the waits of the awaited step, which have the next level. Waits with a level greater than
     /// `depth` are left out.
     ///
-    /// The waits of a step are listed only once, even if several steps wait for it. Returns `None` if the plan has no
-    /// step with this number.
+    /// The waits of a step are listed only once, even if several steps wait for it. Otherwise, the explanation could
+    /// grow exponentially. Returns `None` if the plan has no step with this number.
     ///
     /// A barrier is a step without work, so it adds no level. For example, a step waits for a barrier, and the barrier
     /// waits for a second step. Then both waits have the level 1.

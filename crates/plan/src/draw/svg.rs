@@ -8,6 +8,7 @@ use super::geometry::{CHAR, LINE, Layout, PAD, Place, number};
 use super::layout::layout;
 
 /// The style sheet of the picture. The picture paints its own background, light or dark as the viewer prefers.
+/// Otherwise, dark text would be unreadable in a program that shows pictures on black.
 pub(crate) const STYLE: &str = "text{font:13px ui-sans-serif,system-ui,sans-serif;fill:#1c2733}\
 .bg{fill:#fff}.n rect{fill:#f4f7fa;stroke:#5b7083;rx:4}.round rect{fill:#eef2fb;stroke:#4f5f9d;rx:14}\
 .good rect{fill:#e3f4e4;stroke:#2f7d32}.pending rect{fill:#fff4d6;stroke:#9a6b00}\
