@@ -8,7 +8,8 @@ use thiserror::Error;
 
 /// The lifecycle state of an element.
 ///
-/// The states from `Absent` to `Active` are ordered by rank. `Broken` and `Failed` have no rank.
+/// The states from `Absent` to `Active` are ordered by rank. `Broken` and `Failed` have no rank, so the condition "at
+/// least Installed" is never true for a failed element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum State {
     /// The element does not exist yet, or no longer exists. TNC-O calls this state `null`.

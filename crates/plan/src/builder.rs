@@ -112,8 +112,8 @@ impl<W, R> PlanBuilder<W, R> {
 
     /// Builds the plan like [`build`](Self::build), but with other numbers. The steps for whose work `is_listed`
     /// returns true get the lowest numbers. The other steps with work follow, and then the barriers. So a step with
-    /// work may wait for another step with work that has a higher number. The numbers of the listed steps have no gaps, for
-    /// example in the output of `windlass plan`.
+    /// work may wait for another step with work that has a higher number. The numbers of the listed steps have no gaps:
+    /// `windlass plan` lists s1, s2, s3 and so on.
     ///
     /// # Errors
     ///
