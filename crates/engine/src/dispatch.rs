@@ -252,7 +252,8 @@ impl CallDispatcher<'_> {
 /// a failure of the kind [`FailureKind::Lost`]: the outcome of the call is unknown.
 ///
 /// # Errors
-/// The driver has a fault: it panicked, or did not give exactly one answer. Jobs of the call may still run.
+/// The driver has a fault: it panicked, or did not give exactly one answer. Jobs of the call may still run. After a
+/// fault in `perform`, the caller ends these jobs. Otherwise, the next call on the same element could run beside them.
 async fn answered<T>(
     answers: impl Future<Output = Vec<Result<T, Failure>>>,
     overdue: impl Future<Output = ()>,

@@ -4,7 +4,8 @@
 //! is alone. The groups that are checked next are called a *wave*. All groups of a wave are checked at the same
 //! time. An element that was bad in the last round is a *suspect*, and is checked alone from the beginning. With
 //! `b` bad elements among `n` elements, the first round makes at most `1 + 2·b·⌈log2 n⌉` checks. A later round with
-//! the same bad elements makes at most `1 + b` checks, if `b` is at most [`MAX_ALONE`].
+//! the same bad elements makes at most `1 + b` checks, if `b` is at most [`MAX_ALONE`]. A separate check of
+//! each element was refused, because one bad element could cause 1000 checks.
 //!
 //! A check that hangs takes as long as its timeout. So after [`MAX_TIMEOUTS`] timeouts in a round, a group that
 //! times out is no longer halved. The elements of the group stay unresolved in that round.

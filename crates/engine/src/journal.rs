@@ -378,7 +378,8 @@ impl CallContext {
         outcome
     }
 
-    /// Reserves disk space for the answer of a job.
+    /// Reserves disk space for the answer of a job. Otherwise, a full disk could cut the answer, and the engine
+    /// could not tell whether the action of the job was done.
     fn reserve(&self, job: &Job) -> Result<Room, JobFailure> {
         // The runtime keeps one copy of the answer. The store keeps two: in its log and in its file.
         const COPIES: u64 = 3;

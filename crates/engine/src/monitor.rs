@@ -83,7 +83,8 @@ pub enum Act {
     Scale(ElementName, Scale),
 }
 
-/// The maximum number of heals of an element until it recovers. A heal stops and starts the element.
+/// The maximum number of heals of an element until it recovers. A heal stops and starts the element. Without this
+/// limit, a healthy element without samples would be restarted again and again, because a missing sample is a breach.
 pub const MOST_HEALS: u32 = 3;
 
 /// The number of heals of each element since its last recovery. A heal stops and starts the element. The element has

@@ -240,6 +240,7 @@ pub(super) fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
 }
 
 /// Updates [`ElementRecord::heals`] of all elements. This number counts the repairs of an element by heal policies.
+/// The transaction that records the start of a heal contains the new count, so a crash of the daemon does not lose it.
 ///
 /// - If a heal policy started the process, the count of the repaired element grows by 1.
 /// - If an operator requested the process, the counts of all elements become 0.

@@ -8,6 +8,8 @@
 //! A daemon holds the lease of the factory during a turn, so two duties of a factory never run at the same time. At the
 //! beginning of the turn, the daemon records the turn with its fire time. Another daemon that gets the lease later
 //! reads this record, and does not execute the duty again for the same fire time.
+//!
+//! An elected leader was refused, because one slow factory would delay the duties of all other factories.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -135,6 +135,9 @@ impl World {
     ///
     /// The recorded jobs of an application may contain such a secret, and are masked with the secrets of the store. So
     /// an application keeps its secrets until it is removed.
+    ///
+    /// The secrets are not dropped together with the instance, because the output of calls that still run is masked
+    /// with the secrets of the store.
     pub(crate) fn forget_unused_secrets(&mut self, batch: &mut Batch) {
         if self.assembly.application.is_some() {
             return;
