@@ -66,6 +66,7 @@ impl<'a> ChangeRules<'a> {
         {
             ChangeKind::Reinstall
         } else if part.now.values_in_doubt {
+            // The part may use its old or its new values, so a comparison of values proves nothing.
             if can_be_reconfigured(part) && !self.heal.contains(&part.name) {
                 ChangeKind::Reconfigure
             } else {

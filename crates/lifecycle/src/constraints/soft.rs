@@ -4,7 +4,8 @@
 //! Dropping as few edges as possible is the feedback arc set problem, which is NP-hard. So the algorithm drops few
 //! edges in one pass, perhaps not the fewest. Several soft constraints may form a *whole*: a set of constraints of
 //! which the planner must keep at least one. For example, each part of an assembly should wait for the same step,
-//! but the wait of one part is sufficient.
+//! but the wait of one part is sufficient. If no part of an assembly waited for the creation of a relationship, the
+//! assembly could be Active before the relationship exists. If no part can wait without a cycle, planning fails.
 //!
 //! 1. The function [`order`] finds an order of the steps in which each whole can keep a constraint. The function
 //!    uses Kahn's algorithm, but begins with the last step of the order.

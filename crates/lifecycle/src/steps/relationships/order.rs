@@ -23,7 +23,8 @@ use crate::rank;
 /// A part may have no step that could wait. For example, `a` depends on `b`, `b` depends on `c`, and the plan does
 /// not change `b`. Then the steps of `a` wait for the steps of `c`; see [`Constraints::passed`]. The function
 /// `passed` knows only the waits that exist already. So this function handles the relationships in the order of
-/// [`in_order`]. For steps to lower states, the function uses the reverse order.
+/// [`in_order`]. For steps to lower states, the function uses the reverse order. If a step of `c` fails, the steps of
+/// `a` still begin, because `a` directly depends only on `b`, which the plan does not change.
 ///
 /// In the same way, a relationship with operations may wait for a part such as `b`. Then the step that creates the
 /// relationship waits for the steps of `c`. [`Constraints::arrivals`] lists each step that creates a relationship,
