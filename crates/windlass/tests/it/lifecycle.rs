@@ -89,7 +89,7 @@ async fn wrong_uses_have_typed_errors() {
     let project = Shop::new();
     let (windlass, stop) = (&project.windlass, Stop::default());
     let none = windlass.views().outputs(&shop()).await.unwrap_err();
-    assert!(matches!(&none, Error::Engine(EngineError::Unknown { known, .. }) if known.is_empty()), "{none}");
+    assert!(matches!(&none, Error::NoState { folder, .. } if folder == windlass.project().root()), "{none}");
     assert!(!project.path().join(".windlass").exists(), "a wrong use creates no store");
 
     project.up().await.unwrap().run(&stop).await.unwrap();
