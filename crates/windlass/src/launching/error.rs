@@ -137,7 +137,7 @@ pub enum LaunchError {
     /// The factory has no discovery script.
     #[error("`{0}` has no discovery: its manifest has no `component.discoveryScript`")]
     NoDiscovery(AssemblyName),
-    /// The factory is not a service of exactly one environment.
+    /// No environment, or more than one, contains the factory as a service.
     #[error(
         "discovery needs exactly one environment with the service `{factory}`, and there are {}{}",
         environments.len(),
