@@ -56,10 +56,9 @@ pub(crate) fn scripts(package: &Package) -> impl Iterator<Item = ScriptFile<'_>>
 /// The driver property `script`. In a binding of an application's package, this property contains the path of a script.
 pub(crate) const SCRIPT: &str = "script";
 
-/// Returns the script whose path a binding contains. If the package has no file with this path, the script is a program
-/// in the image of the location.
-///
-/// Only the bindings of an application's package contain paths. For other bindings, the result is `None`.
+/// Returns the script whose path a binding contains; `None` if the binding contains no path. Only the bindings of an
+/// application's package contain paths. The path may also name a program in the image of the location, if the package has
+/// no file with this path.
 pub(crate) fn of_binding<'p>(package: &'p Package, binding: &'p Binding) -> Option<ScriptFile<'p>> {
     package.pins()?;
     let path = binding.properties.get(SCRIPT)?.as_str()?;
