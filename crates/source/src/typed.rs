@@ -45,6 +45,7 @@ pub enum EmitError {
 /// # Errors
 /// [`EmitError`] if the value can't be written as YAML on which all readers agree.
 pub fn emit_typed<T: Serialize>(value: &T, style: EmitStyle) -> Result<String, EmitError> {
+    // A tree of `serde_json` would sort the keys and turn infinite numbers into null.
     let value = singleton_map_recursive::serialize(value, serde_yaml::value::Serializer)
         .map_err(|error| EmitError::Serialize(error.into()))?;
     Ok(emit(&Data::new(value)?, style))
