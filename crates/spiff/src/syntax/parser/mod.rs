@@ -4,8 +4,9 @@
 //! binary operators has a meaning.
 //!
 //! The parser may try several alternatives at one position. Nevertheless, parsing takes linear time, because the
-//! parser stores the results of the rules in `memory::Slot` for each position. The parser also records the match
-//! that ends farthest in the text, and a syntax error reports this match.
+//! parser stores the results of the rules in `memory::Slot` for each position. Without the stored results, *n* nested
+//! parentheses would take time in proportion to 3^n. The parser also records the match that ends farthest in the
+//! text, and a syntax error reports this match.
 
 mod chain;
 mod character;
