@@ -1,4 +1,4 @@
-//! Restricts the folders that a process may write to, by Landlock.
+//! Restricts the folders that a process may write to, by Landlock. Reading is not restricted.
 
 use std::{
     io,

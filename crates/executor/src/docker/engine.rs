@@ -232,6 +232,7 @@ impl Engine {
             version: version.version.clone().unwrap_or_default(),
             api: self.docker.client_version().to_string(),
             rootless: rootless.unwrap_or(false),
+            // Rootless Podman may ignore limits. If it is unknown whether Podman is rootless, no limit is promised.
             capabilities: capabilities(info, rootless.unwrap_or(true), &cgroup),
             cgroup,
             security: security(info).map(named).collect(),

@@ -17,6 +17,8 @@
 //! <state>/.control/<pid>-<time>          the pipe by which other owners cancel the jobs of a supervisor
 //! <state>/.control/.groups-<pid>-<time>  the paths of a supervisor's control groups, if it has created any
 //! ```
+//!
+//! The stdin of a job is a file and not a pipe, so the supervisor never waits for a job that does not read its input.
 
 use std::{
     fs, io,

@@ -29,7 +29,8 @@
 //!
 //! # Output
 //! The output consists of lines of ASCII, each shorter than 16 KiB. A line is a letter and fields. Bytes are
-//! in base64. The log of the container engine keeps the lines, so that other clients can read them later.
+//! in base64, because the log of the container engine would damage bytes that are not UTF-8. This log keeps the
+//! lines, so that other clients can read them later.
 //!
 //! | line | meaning |
 //! |---|---|
