@@ -1,4 +1,4 @@
-//! A property of an element, and the place of a declaration.
+//! The type `Property`, a property of an element, and the type `Origin`, the place in a descriptor.
 
 use std::fmt;
 use std::sync::Arc;
