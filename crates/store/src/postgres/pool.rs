@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, Timeouts};
+use deadpool_postgres::{
+    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
+};
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 use tokio_postgres::{IsolationLevel, Transaction};
@@ -113,7 +115,9 @@ impl Connections {
         work: impl for<'a> FnOnce(&'a Transaction<'a>) -> BoxFuture<'a, Outcome<T>> + Send,
         kind: Kind,
     ) -> Result<T, Failed<T>> {
-        let mut client = self.pool.get().await.map_err(|error| self.unreachable(error))?;
+        let client = self.pool.get().await.map_err(|error| self.unreachable(error))?;
+        let mut lent = Lent { client: None, is_idle: false };
+        let client = lent.client.insert(client);
         let begun = tokio::time::timeout(ANSWER, async {
             let builder = client.build_transaction();
             let transaction = match kind {
@@ -128,14 +132,22 @@ impl Connections {
             };
             Ok::<_, Fault>((transaction, found, xact))
         });
-        let (transaction, found, xact) = begun.await.map_err(|_| Fault::from(self.address.silent()))??;
+        let begun = begun.await.map_err(|_| Fault::from(self.address.silent()))?;
+        let (transaction, found, xact) = match begun {
+            Ok(begun) => begun,
+            Err(fault) => {
+                lent.is_idle = true;
+                return Err(fault.into());
+            }
+        };
         let fault = match tokio::time::timeout(ANSWER, transaction.commit()).await {
-            Ok(Ok(())) => return Ok(found),
+            Ok(Ok(())) => {
+                lent.is_idle = true;
+                return Ok(found);
+            }
             Ok(Err(error)) => error.into(),
             Err(_) => self.address.silent().into(),
         };
-        // A connection that does not answer must not return to the pool.
-        drop(deadpool_postgres::Object::take(client));
         Err(Failed { fault, unanswered: xact.map(|xact| (xact, found)) })
     }
 
@@ -157,6 +169,24 @@ impl Connections {
     }
 }
 
+/// A connection that the pool has lent. If the connection is not idle when the value is dropped, the connection is closed
+/// instead of being returned to the pool. The reason is that the server may still execute a statement of the connection,
+/// and the next user of the connection would have to wait for the end of this statement.
+struct Lent {
+    /// The connection; `None` only while the value is being dropped.
+    client: Option<Object>,
+    /// Whether the server has answered all statements.
+    is_idle: bool,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if let Some(client) = self.client.take_if(|_| !self.is_idle) {
+            drop(Object::take(client));
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Read,
@@ -166,5 +196,54 @@ enum Kind {
 impl<T, F: Into<Fault>> From<F> for Failed<T> {
     fn from(fault: F) -> Self {
         Self { fault: fault.into(), unanswered: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+    use tokio::sync::oneshot;
+    use windlass_model::clock::SystemClock;
+
+    use super::super::options::Options;
+    use super::*;
+    use crate::KeySource;
+    use crate::testing::CountingEntropy;
+    use crate::testing::server::Server;
+
+    fn connections(server: &Server) -> Connections {
+        let key = KeySource::File(server.folder().join("key"));
+        let options = Options::new(key, Arc::new(SystemClock), Arc::new(CountingEntropy::default()));
+        let address = Address::parse(&server.url(), &options).unwrap();
+        Connections::new(&address, 1, ANSWER).unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_idle_connection_returns_to_the_pool() {
+        let Some(server) = Server::own() else { return };
+        let connections = connections(&server);
+        connections.read(|_| async { Ok(()) }.boxed()).await.unwrap();
+        assert_eq!(connections.pool.status().size, 1);
+    }
+
+    /// The reader stops waiting for the answer, as after a timeout. The server still executes the statement.
+    #[tokio::test]
+    async fn a_connection_with_a_running_statement_does_not_return_to_the_pool() {
+        let Some(server) = Server::own() else { return };
+        let connections = connections(&server);
+        let (begins, begun) = oneshot::channel();
+        let read = connections.read(|transaction| {
+            async move {
+                begins.send(()).unwrap();
+                transaction.batch_execute("SELECT pg_sleep(600)").await?;
+                Ok(())
+            }
+            .boxed()
+        });
+        tokio::select! {
+            read = read => read.unwrap(),
+            begun = begun => begun.unwrap(),
+        }
+        assert_eq!(connections.pool.status().size, 0);
     }
 }
