@@ -1,18 +1,19 @@
 //! Adopts existing instances of resources whose descriptors have the section `queries`. This section names a
 //! driver. The driver searches for existing instances, and the engine adopts the instance that the driver finds.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use windlass_driver::{
-    Call, Context, Driver, Found, Nature, Observed, Package, PackageProblem, Purpose, Query, Report,
+    Call, Context, Driver, Found, Nature, Observed, Package, PackageProblem, Purpose, Query, Report, texts,
 };
-use windlass_model::Action;
 use windlass_model::instance::OUTPUTS;
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Effect, Failure, FailureKind};
+use windlass_model::{Action, PropertyName};
 
 /// The maximum duration of a search.
 pub(super) const LONGEST: Duration = Duration::from_secs(600);
@@ -75,6 +76,7 @@ impl ByQueries {
             purpose: Purpose::Reference,
         };
         let mut found = self.0.discover(context, &query).await?;
+        context.hide(&secrets(&found, &call.sensitive));
         match (found.pop(), found.len()) {
             (Some(only), 0) => Ok(adopted(only)),
             (None, _) => Err(Failure::new(
@@ -95,6 +97,14 @@ impl ByQueries {
     }
 }
 
+/// Returns the texts of the sensitive properties of found instances. `sensitive` contains the names of these properties.
+fn secrets(found: &[Found], sensitive: &BTreeSet<PropertyName>) -> Vec<String> {
+    let properties = found.iter().flat_map(|found| &found.properties);
+    let is_sensitive = |name: &str| sensitive.iter().any(|property| property.as_str() == name);
+    let secret = properties.filter(|(name, _)| is_sensitive(name)).flat_map(|(_, value)| texts(value));
+    secret.filter(|text| !text.is_empty()).collect()
+}
+
 fn adopted(found: Found) -> Report {
     let published = found.properties.into_iter().map(|(name, value)| {
         let key = name.replace('\\', r"\\").replace('.', r"\.");
@@ -103,4 +113,21 @@ fn adopted(found: Found) -> Report {
     let published: Map<String, Value> = published.collect();
     let updates = if published.is_empty() { Value::Null } else { json!({ "$set": published }) };
     Report { natural: Some(found.natural), updates, ..Report::settled() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn the_sensitive_properties_of_found_instances_are_secret() {
+        let properties = json!({"token": "hunter2", "keys": ["k-1", ""], "port": "8080"});
+        let properties: BTreeMap<String, Value> = serde_json::from_value(properties).unwrap();
+        let sensitive = ["token", "keys"].map(|name| name.parse().unwrap()).into();
+        let mut secrets = secrets(&[Found::new("i-1", properties)], &sensitive);
+        secrets.sort();
+        assert_eq!(secrets, ["hunter2", "k-1"]);
+    }
 }
