@@ -14,12 +14,14 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use tempfile::NamedTempFile;
 use windlass_executor::image::{
     self, ImageError, ImageFiles, ImageName, Listed, Reference, ReferenceError, Store,
     build::{BuildError, ImageBuilder},
 };
 use windlass_source::Code;
 
+use crate::blocking::blocking;
 use crate::codes;
 use crate::runtimes::{Variables, save_from_engine};
 
@@ -181,10 +183,9 @@ impl Images {
             write(file)?;
         }
         // The given file may be a pipe, which can't be read again, so the archive is imported from a copy.
-        let passing = self.store.path().join(format!("built-{}.tar", std::process::id()));
-        let imported = write(&passing).and_then(|()| self.import(&passing, Some(&name.to_string())));
-        let _removed = std::fs::remove_file(passing);
-        imported
+        let passing = self.passing("built-")?;
+        write(passing.path())?;
+        self.import(passing.path(), Some(&name.to_string()))
     }
 
     /// Imports the images of a file or folder.
@@ -203,7 +204,7 @@ impl Images {
     /// # Errors
     /// Returns [`ImagesError::Nowhere`] if no such image exists, and any error of reading an image.
     pub async fn files(&self, image: &str, variables: &Variables) -> Result<ImageFiles, ImagesError> {
-        match self.store.files(&image.parse()?) {
+        match self.files_at(image.parse()?).await {
             Err(ImageError::Unknown { .. }) => self.files_of_engine(image, variables).await,
             files => Ok(files?),
         }
@@ -211,15 +212,25 @@ impl Images {
 
     /// Lists the files of an image of a container engine. The engine saves the image to a temporary file.
     async fn files_of_engine(&self, image: &str, variables: &Variables) -> Result<ImageFiles, ImagesError> {
-        let path = self.store.path().join(format!("saved-{}.tar", std::process::id()));
-        let failed = |source| ImagesError::Write { path: path.clone(), source };
-        let mut file = std::fs::File::create(&path).map_err(failed)?;
-        let files = match save_from_engine(image, &mut file, variables).await {
-            Ok(()) => self.store.files(&Reference::Path(path.clone())).map_err(ImagesError::from),
+        let mut passing = self.passing("saved-")?;
+        match save_from_engine(image, passing.as_file_mut(), variables).await {
+            Ok(()) => Ok(self.files_at(Reference::Path(passing.path().to_owned())).await?),
             Err(reasons) => Err(ImagesError::Nowhere { image: image.to_owned(), reasons }),
-        };
-        let _removed = std::fs::remove_file(path);
-        files
+        }
+    }
+
+    /// Lists the files of an image on a separate thread, because an image may have several gigabytes.
+    async fn files_at(&self, image: Reference) -> Result<ImageFiles, ImageError> {
+        let store = self.store.clone();
+        blocking(move || store.files(&image)).await
+    }
+
+    /// Creates a temporary archive in the folder of the store. The archive has a unique name, and is removed when the
+    /// returned value is dropped.
+    fn passing(&self, prefix: &str) -> Result<NamedTempFile, ImagesError> {
+        let folder = self.store.path();
+        let made = tempfile::Builder::new().prefix(prefix).suffix(".tar").tempfile_in(folder);
+        made.map_err(|source| ImagesError::Write { path: folder.to_owned(), source })
     }
 
     /// Lists the stored images.
@@ -255,5 +266,21 @@ impl ImagesView {
             architecture: image.architecture,
         };
         Self { version: 1, images: listed.into_iter().map(view).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn concurrent_tasks_have_different_temporary_archives() {
+        let folder = tempfile::tempdir().unwrap();
+        let images = Images::open(folder.path()).unwrap();
+        let [one, other] = [(); 2].map(|()| images.passing("saved-").unwrap());
+        assert_ne!(one.path(), other.path());
+        let paths = [one.path().to_owned(), other.path().to_owned()];
+        drop((one, other));
+        assert!(paths.iter().all(|path| !path.exists()));
     }
 }

@@ -49,7 +49,7 @@ use crate::{
 const MOUNT_POINTS: [&str; 4] = ["dev", "proc", "tmp", "work"];
 
 /// A store of images on this host, in one folder. Any number of processes may use the store at the same time.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Store {
     path: PathBuf,
     limits: ImageLimits,
