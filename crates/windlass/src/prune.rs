@@ -1,7 +1,7 @@
 //! Removal of old processes and versions, according to the project's retention.
 
 use serde::Serialize;
-use windlass_engine::Pruned;
+use windlass_engine::{EngineError, Pruned};
 use windlass_model::retention::Retention;
 use windlass_model::{AssemblyName, ProcessId};
 use windlass_store::StoreError;
@@ -25,6 +25,8 @@ pub struct PruneView {
     pub assemblies: Vec<PrunedView>,
     /// The assemblies that were skipped, because another program holds their leases.
     pub held: Vec<HeldView>,
+    /// The assemblies whose old records could not be removed, or not completely.
+    pub failed: Vec<UnprunedView>,
 }
 
 /// The removed records of an assembly.
@@ -49,6 +51,15 @@ pub struct HeldView {
     pub by: String,
 }
 
+/// An assembly whose old records could not be removed, or not completely.
+#[derive(Debug, Clone, Serialize)]
+pub struct UnprunedView {
+    /// The name of the assembly.
+    pub name: AssemblyName,
+    /// The error.
+    pub error: String,
+}
+
 impl Upkeep<'_> {
     /// Removes old records of an assembly, or of all assemblies. A record is old if it is not among the
     /// newest `keep.keep` and is older than `keep.older`. With `dry_run`, only lists the records.
@@ -56,7 +67,8 @@ impl Upkeep<'_> {
     /// # Errors
     ///
     /// Fails if the store contains neither the given assembly nor a process of this assembly. Also fails if the
-    /// store fails.
+    /// store as a whole fails, for example because its disk is full. If only the records of one of several assemblies
+    /// can't be read or removed, the error is an entry of [`PruneView::failed`], and the other assemblies are pruned.
     pub async fn prune(
         &self,
         name: Option<&AssemblyName>,
@@ -70,6 +82,7 @@ impl Upkeep<'_> {
             older: keep.older.to_string(),
             assemblies: Vec::new(),
             held: Vec::new(),
+            failed: Vec::new(),
         };
         let store = match name {
             Some(name) => Some(self.windlass.store_of(name).await?),
@@ -87,6 +100,7 @@ impl Upkeep<'_> {
             None => store.remembered().await?,
         };
         let engine = self.windlass.engine(store);
+        let is_alone = name.is_some();
         for name in names {
             let pruned = if dry_run {
                 engine.upkeep().prunable(&name, keep).await
@@ -99,12 +113,20 @@ impl Upkeep<'_> {
                     view.assemblies.push(PrunedView { name, processes, versions, checks: checks.len() });
                 }
                 Ok(_) => {}
-                Err(windlass_engine::EngineError::Store(StoreError::Held { by, .. })) => {
+                Err(EngineError::Store(StoreError::Held { by, .. })) => {
                     view.held.push(HeldView { name, by: by.to_string() });
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) if is_alone || concerns_all(&error) => return Err(error.into()),
+                Err(error) => view.failed.push(UnprunedView { name, error: error.to_string() }),
             }
         }
         Ok(view)
     }
+}
+
+/// Tells whether an error concerns the store as a whole, so that the prune of another assembly would fail, too.
+fn concerns_all(error: &EngineError) -> bool {
+    use StoreError::{Behind, Closed, Full, Io, Locked, ReadOnly};
+    let EngineError::Store(error) = error else { return false };
+    matches!(error, Io { .. } | Closed | Full { .. } | ReadOnly { .. } | Locked { .. } | Behind { .. })
 }

@@ -8,6 +8,7 @@ use windlass::prune::PruneView;
 use super::{fail, open, print_json};
 use crate::args::{Format, PruneArgs};
 use crate::exit;
+use crate::failure::report;
 use crate::output::{STRONG, say, styled, tell};
 
 pub(crate) async fn run(args: PruneArgs) -> ExitCode {
@@ -18,8 +19,10 @@ pub(crate) async fn run(args: PruneArgs) -> ExitCode {
     let usual = windlass.project().retention();
     let keep = Retention { keep: args.keep.unwrap_or(usual.keep), older: args.older.unwrap_or(usual.older) };
     match windlass.upkeep().prune(args.name.as_ref(), keep, args.dry_run).await {
-        Ok(view) if args.print.format == Format::Json => print_json(&view),
-        Ok(view) => print(&view),
+        Ok(view) => {
+            let printed = if args.print.format == Format::Json { print_json(&view) } else { print(&view) };
+            if view.failed.is_empty() { printed } else { exit::FAILED }
+        }
         Err(error) => fail(&error),
     }
 }
@@ -38,7 +41,7 @@ fn print(view: &PruneView) -> ExitCode {
         .collect();
         say!("{}: {verb} {}", styled(STRONG, &pruned.name), what.join(" and "));
     }
-    if view.assemblies.is_empty() {
+    if view.assemblies.is_empty() && view.failed.is_empty() {
         say!(
             "nothing to prune: windlass keeps the newest {} and all that are younger than {}",
             view.keep,
@@ -47,6 +50,9 @@ fn print(view: &PruneView) -> ExitCode {
     }
     for held in &view.held {
         tell!("warning: `{}` is held by {}; prune it again later", held.name, held.by);
+    }
+    for failed in &view.failed {
+        report(&format!("can't prune `{}`: {}", failed.name, failed.error), None);
     }
     exit::DONE
 }

@@ -105,6 +105,22 @@ fn mistakes_are_told() {
     }
 }
 
+/// If the records of one assembly are damaged, the other assemblies are pruned.
+#[test]
+fn a_damaged_assembly_does_not_prevent_the_prune_of_others() {
+    let env = changed(3, "");
+    env.ok(&["up", "shop", "--name", "bad"]);
+    let store = rusqlite::Connection::open(env.path(".windlass/state.db")).unwrap();
+    store.execute("UPDATE process SET record = '{}' WHERE assembly = 'bad'", []).unwrap();
+    drop(store);
+    let run = env.run(&["prune", "--keep", "1", "--older", "0s"]);
+    assert_eq!(run.code(), Some(1), "{run}");
+    assert_eq!(run.stdout, "shop: removed 2 processes and 2 versions\n");
+    assert!(run.stderr.contains("error: can't prune `bad`: the store `"), "{run}");
+    let alone = env.run(&["prune", "bad", "--keep", "1", "--older", "0s"]);
+    assert_eq!(alone.code(), Some(1), "{alone}");
+}
+
 /// The daemon applies the retention of the project.
 #[test]
 fn the_daemon_prunes() {
