@@ -185,16 +185,19 @@ impl Settings {
 
 /// A project with its store, drivers and runtimes. Opening a project is cheap, because the store and the
 /// runtimes are opened at first use.
+///
+/// All clones of a project share its store and its runtimes.
+#[derive(Clone)]
 pub struct Windlass {
     pub(crate) project: Project,
     pub(crate) settings: Settings,
     context: RuntimeContext,
     pub(crate) places: Arc<ProjectPlaces>,
     slots: JobSlots,
-    pub(crate) store: OnceCell<Arc<dyn Store>>,
+    pub(crate) store: Arc<OnceCell<Arc<dyn Store>>>,
     /// Ensures that the user gets only one notice about a lost store. The store counts as lost if the project has
     /// no store now, but seems to have had a store earlier.
-    pub(crate) lost_store: Once,
+    pub(crate) lost_store: Arc<Once>,
 }
 
 impl Windlass {
@@ -230,8 +233,8 @@ impl Windlass {
             context,
             places,
             slots,
-            store: OnceCell::new(),
-            lost_store: Once::new(),
+            store: Arc::default(),
+            lost_store: Arc::new(Once::new()),
         })
     }
 

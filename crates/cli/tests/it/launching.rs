@@ -167,6 +167,8 @@ answer(answers)
 
 const DISCOVER: &str = r#"
 trace("discover")
+if os.path.exists(path("full")):
+    sys.exit("no space left at " + str(time.time_ns()))
 if os.path.exists(path("hang")):
     time.sleep(600)
 if os.path.exists(path("slow")):
@@ -1555,6 +1557,25 @@ fn the_daemon_checks_and_discovers() {
     daemon.signal(rustix::process::Signal::TERM);
     let run = daemon.end();
     assert_eq!(run.code(), Some(0), "{run}");
+}
+
+/// If a discovery fails repeatedly, the daemon reports the first failure, although the stderr of the script differs each
+/// time. The daemon also reports the first success.
+#[test]
+fn the_daemon_reports_a_failing_discovery_once_and_its_recovery_once() {
+    let env = cloud_discovered("0/1 * * * * ? *");
+    env.write("cloud/full", "");
+    let daemon = env.spawn(&["run", "--health", "0"]);
+    until("several discoveries have failed", || count(&env, "discover") >= 4);
+    std::fs::remove_file(env.path("cloud/full")).unwrap();
+    until("it works again", || daemon.stdout().contains("factory: the discovery works again"));
+    let listed = count(&env, "discover");
+    until("it is done once more", || count(&env, "discover") > listed + 1);
+    daemon.signal(rustix::process::Signal::TERM);
+    let run = daemon.end();
+    for line in ["factory: the discovery fails:", "factory: the discovery works again"] {
+        assert_eq!(run.stdout.matches(line).count(), 1, "{run}");
+    }
 }
 
 /// The daemon holds the factory during a discovery. So a change of the factory becomes a request, which the

@@ -2,16 +2,18 @@
 //! factory. A discovery is a run of the factory's script that finds applications which were created outside of
 //! windlass.
 
-use windlass_driver::{Failure, Observation};
-use windlass_engine::{CheckEnd, Checked, EngineError, FactoryDuty, TurnTime};
+use std::collections::BTreeMap;
+
+use windlass_driver::Observation;
+use windlass_engine::{CheckEnd, Checked};
 use windlass_model::record::{AssemblyRecord, Intent};
 use windlass_model::{AssemblyName, State, Timestamp};
 
 use super::duties::Duty;
-use super::notice::{DISCOVERY, HEALTH_CHECK};
-use super::{Daemon, Done, Notice};
-use crate::error::Error;
-use crate::launching::{DiscoveryView, FoundView, Launcher, described};
+use super::notice::{CHECK_OF_APPLICATIONS, DISCOVERY, HEALTH_CHECK};
+use super::work::TaskError;
+use super::{Daemon, Notice};
+use crate::launching::{DiscoveryView, FoundView, LaunchError, Launcher, described};
 
 impl Daemon<'_> {
     /// Updates the schedule of the daemon after a change of an application or a factory. While a factory is Active, its
@@ -31,7 +33,7 @@ impl Daemon<'_> {
     }
 
     async fn note_factory(&mut self, record: &AssemblyRecord) {
-        let times = Launcher::new(self.windlass).discovery_times(&record.name).await;
+        let times = Launcher::new(&self.windlass).discovery_times(&record.name).await;
         match times {
             Ok(Some(times)) if record.goal == State::Active => {
                 self.duties.discover(record.name.clone(), times).await;
@@ -43,22 +45,21 @@ impl Daemon<'_> {
 
     /// Reports a new failure of a check or a discovery, and the first success after a failure.
     pub(super) fn note_check(&mut self, assembly: &AssemblyName, what: &'static str, failure: Option<&str>) {
-        if !self.applications.note_failure(assembly, failure) {
-            return;
+        match failure {
+            Some(why) => self.note_failed(assembly, what, why, why.to_owned()),
+            None if self.applications.note_success(assembly, what) => {
+                (self.tell)(Notice::CheckWorks { assembly: assembly.clone(), what });
+            }
+            None => {}
         }
-        let assembly = assembly.clone();
-        (self.tell)(match failure {
-            Some(why) => Notice::CheckFails { assembly, what, why: why.to_owned() },
-            None => Notice::CheckWorks { assembly, what },
-        });
     }
 
-    /// Reports a new failure of a health check, with its detail, such as the stderr of the script. The same failure with
-    /// another detail is not new.
-    fn note_failed_check(&mut self, assembly: &AssemblyName, failure: &Failure) {
-        if self.applications.note_failure(assembly, Some(&failure.message)) {
-            let (assembly, what, why) = (assembly.clone(), HEALTH_CHECK, described(failure));
-            (self.tell)(Notice::CheckFails { assembly, what, why });
+    /// Reports a new failure of a check or a discovery. `why` is the text of the report, and `message` is the part of
+    /// the text that identifies the failure. The rest of the text, such as the stderr of the script, may differ from
+    /// time to time. The same failure with another rest is not new.
+    fn note_failed(&mut self, assembly: &AssemblyName, what: &'static str, message: &str, why: String) {
+        if self.applications.note_failure(assembly, what, message) {
+            (self.tell)(Notice::CheckFails { assembly: assembly.clone(), what, why });
         }
     }
 
@@ -90,16 +91,17 @@ impl Daemon<'_> {
     pub(super) async fn take_checked(
         &mut self,
         factory: AssemblyName,
-        checked: Result<Vec<Checked>, EngineError>,
+        checked: Result<Vec<Checked>, TaskError>,
     ) {
         self.checking.remove(&factory);
         self.take_up().await;
-        self.duties.ended(Duty::CheckApplications(factory)).await;
+        self.duties.ended(Duty::CheckApplications(factory.clone())).await;
         let checked = match checked {
             Ok(checked) => checked,
-            Err(EngineError::Stopped) => return,
-            Err(error) => return (self.tell)(Notice::Trouble(error.to_string())),
+            Err(error) if error.is_stop() => return,
+            Err(error) => return self.note_check(&factory, CHECK_OF_APPLICATIONS, Some(&error.to_string())),
         };
+        self.note_check(&factory, CHECK_OF_APPLICATIONS, None);
         for Checked { name, end } in checked {
             match end {
                 CheckEnd::Destroyed => {
@@ -111,7 +113,9 @@ impl Daemon<'_> {
                     }
                 }
                 CheckEnd::Unanswered => self.note_check(&name, HEALTH_CHECK, Some(Observation::NO_ANSWER)),
-                CheckEnd::Failed(failure) => self.note_failed_check(&name, &failure),
+                CheckEnd::Failed(failure) => {
+                    self.note_failed(&name, HEALTH_CHECK, &failure.message, described(&failure));
+                }
                 CheckEnd::Applied { status, .. } => {
                     self.note_check(&name, HEALTH_CHECK, None);
                     if self.applications.note_status(&name, &status) {
@@ -123,32 +127,19 @@ impl Daemon<'_> {
         }
     }
 
-    /// Starts the discovery of a factory for the scheduled time `fired`. Does nothing if another daemon has
-    /// already run the discovery for this time.
+    /// Starts the discovery of a factory for the scheduled time `fired`.
     pub(super) fn discover(&mut self, factory: AssemblyName, fired: Timestamp) {
-        let (windlass, context) = (self.windlass, self.work.context.clone());
         self.discovering.insert(factory.clone());
-        self.background.push(Box::pin(async move {
-            let found = async {
-                let Some(turn) = context.turn(&factory, FactoryDuty::Discovery, TurnTime::At(fired)).await?
-                else {
-                    return Ok(None);
-                };
-                let discovery = Launcher::new(windlass);
-                Box::pin(turn.run(discovery.discover(&factory, false, &context.stop))).await.map(Some)
-            };
-            let found = found.await;
-            Done::Discovered(factory, found)
-        }));
+        self.work.discover(self.windlass.clone(), factory, fired);
     }
 
     /// Begins the requests that have waited for the end of a discovery. Then reports the adopted instances, the
-    /// destroyed instances, and the problems of the discovery. If another daemon has run the discovery, `found`
+    /// destroyed instances, and the problems of the discovery that the last discovery did not have. If another daemon has run the discovery, `found`
     /// contains `None`, and nothing is reported.
     pub(super) async fn note_discovered(
         &mut self,
         factory: &AssemblyName,
-        found: Result<Option<DiscoveryView>, Error>,
+        found: Result<Option<DiscoveryView>, TaskError>,
     ) {
         self.discovering.remove(factory);
         self.take_up().await;
@@ -156,10 +147,18 @@ impl Daemon<'_> {
         let found = match found {
             Ok(Some(found)) => found.found,
             Ok(None) => return,
-            Err(Error::Engine(EngineError::Stopped)) => return,
-            Err(error) => return self.note_check(factory, DISCOVERY, Some(&error.to_string())),
+            Err(error) if error.is_stop() => return,
+            Err(error) => {
+                let text = error.to_string();
+                let message = match error.of_launch() {
+                    Some(LaunchError::Discovery { failure, .. }) => &failure.message,
+                    _ => &text,
+                };
+                return self.note_failed(factory, DISCOVERY, message, text.clone());
+            }
         };
         self.note_check(factory, DISCOVERY, None);
+        let mut problems = BTreeMap::new();
         for FoundView { natural_id, name, result, problem, .. } in found {
             match (result, name) {
                 ("adopted", Some(name)) => {
@@ -176,12 +175,16 @@ impl Daemon<'_> {
                 ("waits", _) => {}
                 (_, name) => {
                     if let Some(problem) = problem {
-                        let what = format!("discovery of `{natural_id}`");
-                        let assembly = name.unwrap_or_else(|| factory.clone());
-                        (self.tell)(Notice::Refused { assembly, what, why: problem });
+                        if !self.applications.has_problem(factory, &natural_id, &problem) {
+                            let what = format!("discovery of `{natural_id}`");
+                            let assembly = name.unwrap_or_else(|| factory.clone());
+                            (self.tell)(Notice::Refused { assembly, what, why: problem.clone() });
+                        }
+                        problems.insert(natural_id, problem);
                     }
                 }
             }
         }
+        self.applications.set_problems(factory, problems);
     }
 }

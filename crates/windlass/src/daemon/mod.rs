@@ -24,12 +24,9 @@ pub use message::{Incoming, Message, Taken};
 pub use notice::Notice;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt as _;
-use futures::stream::FuturesUnordered;
 use tokio::sync::mpsc;
 use windlass_engine::monitor::{Sample, SampleUse};
 use windlass_engine::schedule::Started;
@@ -43,15 +40,14 @@ use self::notice::HEALTH_CHECK;
 use self::roster::{Counted, Roster};
 use self::running_applications::Applications;
 use self::samples::Looked;
-use self::work::{Message as Said, Work};
+use self::work::{Message as Said, TaskError, Work};
 use crate::blocking::blocking;
 use crate::error::Error;
-use crate::launching::DiscoveryView;
 use crate::open::Windlass;
-use crate::prune::PruneView;
+use crate::prune::{PruneView, UnprunedView};
 
 struct Daemon<'a> {
-    windlass: &'a Windlass,
+    windlass: Arc<Windlass>,
     store: Arc<dyn Store>,
     stop: Stop,
     /// The number of the last event that was read.
@@ -65,13 +61,11 @@ struct Daemon<'a> {
     roster: Roster,
     applications: Applications,
     duties: Duties,
-    /// The prune and the discoveries that are running.
-    background: FuturesUnordered<Background<'a>>,
     /// The factories whose discovery is running.
     discovering: BTreeSet<AssemblyName>,
     /// The factories whose applications are being checked.
     checking: BTreeSet<AssemblyName>,
-    /// The factories with a request that waits for the end of a background task. Such a task is a discovery of the
+    /// The factories with a request that waits for the end of a task. Such a task is a discovery of the
     /// factory, or a health check of the factory's applications.
     awaited: BTreeSet<AssemblyName>,
     /// The duties that could not start when they were due, each with its factory. Such a duty starts when no
@@ -108,21 +102,11 @@ struct Daemon<'a> {
     tell: &'a (dyn Fn(Notice) + Send + Sync),
 }
 
-type Background<'a> = Pin<Box<dyn Future<Output = Done> + Send + 'a>>;
-
-/// The end of a duty that ran in the background.
-enum Done {
-    Pruned(Result<PruneView, Error>),
-    /// The discovery of a factory has ended; `None` if another daemon has run this discovery.
-    Discovered(AssemblyName, Result<Option<DiscoveryView>, Error>),
-}
-
 /// The reason why the daemon wakes up.
 enum Wake {
     Feed,
     Sample(Incoming),
     Said(Said),
-    Done(Done),
     /// A duty of the schedule starts.
     Duty(Started<Duty>),
     /// The next sample of an assembly is overdue.
@@ -175,7 +159,7 @@ pub async fn watch(
     let (work, mut said) = Work::new(windlass.engine(store.clone()), windlass.holder(), stop.clone());
     let (duties, mut started) = Duties::begin(windlass, watching, stop.clone()).await;
     let mut daemon = Daemon {
-        windlass,
+        windlass: Arc::new(windlass.clone()),
         store,
         stop: stop.clone(),
         last_event,
@@ -185,7 +169,6 @@ pub async fn watch(
         roster: Roster::default(),
         applications: Applications::default(),
         duties,
-        background: FuturesUnordered::new(),
         discovering: BTreeSet::new(),
         checking: BTreeSet::new(),
         awaited: BTreeSet::new(),
@@ -210,7 +193,6 @@ pub async fn watch(
             Ok(_) = feed.next() => Wake::Feed,
             Some(incoming) = samples.recv() => Wake::Sample(incoming),
             Some(said) = said.recv() => Wake::Said(said),
-            Some(done) = daemon.background.next() => Wake::Done(done),
             Some(duty) = started.recv() => Wake::Duty(duty),
             () = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => Wake::Missing,
         };
@@ -226,29 +208,21 @@ pub async fn watch(
     if !daemon.busy.is_empty() {
         tell(Notice::Stopping { busy: daemon.busy.iter().cloned().collect() });
     }
-    // A running discovery holds the lease of its factory, and a daemon on another machine needs this lease.
-    // So the daemon waits here for the end of its discoveries.
-    while !daemon.discovering.is_empty() {
-        let Some(done) = daemon.background.next().await else { break };
-        if let Done::Discovered(factory, _) = done {
-            daemon.discovering.remove(&factory);
-        }
-    }
-    while !(daemon.busy.is_empty() && daemon.looked_at.is_empty() && daemon.checking.is_empty()) {
+    // A running check or discovery holds the lease of its factory, and a daemon on another machine needs this lease.
+    // So the daemon waits here for the end of its checks and discoveries.
+    while daemon.is_working() {
         let Some(said) = said.recv().await else { break };
         daemon.last_word(said);
     }
     Ok(())
 }
 
-impl<'a> Daemon<'a> {
+impl Daemon<'_> {
     async fn wake(&mut self, wake: Wake) {
         match wake {
             Wake::Feed => self.read_events().await,
             Wake::Sample(incoming) => self.take_in(incoming).await,
             Wake::Said(said) => self.take(said).await,
-            Wake::Done(Done::Pruned(pruned)) => self.note_pruned(pruned).await,
-            Wake::Done(Done::Discovered(factory, found)) => self.note_discovered(&factory, found).await,
             Wake::Duty(duty) => self.begin_duty(duty).await,
             Wake::Missing => self.time().await,
         }
@@ -260,12 +234,7 @@ impl<'a> Daemon<'a> {
                 self.refresh().await;
                 self.duties.ended(Duty::Refresh).await;
             }
-            Duty::Prune => {
-                let windlass: &'a Windlass = self.windlass;
-                self.background.push(Box::pin(async move {
-                    Done::Pruned(windlass.upkeep().prune(None, windlass.project.retention(), false).await)
-                }));
-            }
+            Duty::Prune => self.work.prune(self.windlass.clone()),
             Duty::Check(assembly) => self.look(assembly).await,
             Duty::Discover(ref factory) | Duty::CheckApplications(ref factory) => {
                 let factory = factory.clone();
@@ -297,11 +266,26 @@ impl<'a> Daemon<'a> {
         }
     }
 
-    async fn note_pruned(&mut self, pruned: Result<PruneView, Error>) {
+    /// Reports the assemblies whose old records could not be removed.
+    async fn note_pruned(&mut self, pruned: Result<PruneView, TaskError>) {
         self.duties.ended(Duty::Prune).await;
-        if let Err(error) = pruned {
-            (self.tell)(Notice::Trouble(format!("old processes can't be removed: {error}")));
+        let failed = match pruned {
+            Ok(pruned) => pruned.failed,
+            Err(error) => {
+                return (self.tell)(Notice::Trouble(format!("old processes can't be removed: {error}")));
+            }
+        };
+        for UnprunedView { name, error } in failed {
+            (self.tell)(Notice::Trouble(format!("old processes of `{name}` can't be removed: {error}")));
         }
+    }
+
+    /// Tells whether an intent, a health check or a discovery is running.
+    fn is_working(&self) -> bool {
+        !(self.busy.is_empty()
+            && self.looked_at.is_empty()
+            && self.checking.is_empty()
+            && self.discovering.is_empty())
     }
 
     /// Tells whether an assembly has an unfinished intent: this daemon or another program executes the intent, or the
@@ -432,6 +416,8 @@ impl<'a> Daemon<'a> {
                 self.take_up().await;
             }
             Said::Checked { factory, checked } => self.take_checked(factory, checked).await,
+            Said::Discovered { factory, found } => self.note_discovered(&factory, found).await,
+            Said::Pruned(pruned) => self.note_pruned(pruned).await,
             Said::Looked { assembly, watch, seen } => {
                 self.looked_at.remove(&assembly);
                 self.duties.ended(Duty::Check(assembly.clone())).await;
@@ -441,10 +427,11 @@ impl<'a> Daemon<'a> {
                 }
                 match seen {
                     Ok(looked) => self.count(&assembly, looked).await,
-                    Err(EngineError::Unknown { .. } | EngineError::Stopped) => {}
+                    Err(error) if error.is_stop() => {}
+                    Err(error) if matches!(error.of_engine(), Some(EngineError::Unknown { .. })) => {}
                     Err(error) => {
                         self.roster.wait_again(&assembly, self.windlass.now());
-                        (self.tell)(Notice::Trouble(error.to_string()));
+                        self.note_check(&assembly, HEALTH_CHECK, Some(&error.to_string()));
                     }
                 }
             }
@@ -473,6 +460,8 @@ impl<'a> Daemon<'a> {
             }
             Said::Looked { assembly, .. } => drop(self.looked_at.remove(&assembly)),
             Said::Checked { factory, .. } => drop(self.checking.remove(&factory)),
+            Said::Discovered { factory, .. } => drop(self.discovering.remove(&factory)),
+            Said::Pruned(_) => {}
         }
     }
 }

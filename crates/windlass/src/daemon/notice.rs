@@ -7,6 +7,9 @@ use windlass_model::{AssemblyName, ProcessId, RequestId};
 /// The duty `health check`, as [`Notice::CheckFails`] names it.
 pub(super) const HEALTH_CHECK: &str = "health check";
 
+/// The health check of all applications of a factory, as [`Notice::CheckFails`] names it.
+pub(super) const CHECK_OF_APPLICATIONS: &str = "health check of its applications";
+
 /// The duty `discovery`, as [`Notice::CheckFails`] names it.
 pub(super) const DISCOVERY: &str = "discovery";
 
@@ -60,12 +63,13 @@ pub enum Notice {
         /// The part, by its name relative to the assembly.
         part: String,
     },
-    /// One of three duties has failed: the health check of an application, the discovery of a factory, or the
-    /// health check of an assembly's parts. The notice is repeated when the failure changes.
+    /// One of four duties has failed: the health check of an application, the health check of all applications of a
+    /// factory, the discovery of a factory, or the health check of an assembly's parts. The notice is repeated when
+    /// the failure changes.
     CheckFails {
         /// The assembly, the application or the factory.
         assembly: AssemblyName,
-        /// The failing duty: `health check` or `discovery`.
+        /// The failing duty: `health check`, `health check of its applications` or `discovery`.
         what: &'static str,
         /// The reason of the failure.
         why: String,
@@ -74,7 +78,7 @@ pub enum Notice {
     CheckWorks {
         /// The assembly, the application or the factory.
         assembly: AssemblyName,
-        /// The duty that works again: `health check` or `discovery`.
+        /// The duty that works again: `health check`, `health check of its applications` or `discovery`.
         what: &'static str,
     },
     /// A health check found that the status of an application differs from the last reported one. The first

@@ -11,9 +11,12 @@ use windlass_model::{AssemblyName, State};
 pub(super) struct Applications {
     by_factory: BTreeMap<AssemblyName, BTreeSet<AssemblyName>>,
     factories: BTreeMap<AssemblyName, AssemblyName>,
-    /// The assemblies and applications whose last check failed, and the factories whose last discovery failed. The text
-    /// is the failure that was reported last.
-    failing: BTreeMap<AssemblyName, String>,
+    /// The checks and discoveries whose last run failed. Each is named by its assembly, application or factory, and by
+    /// its duty, such as `discovery`. The text is the failure that was reported last.
+    failing: BTreeMap<(AssemblyName, &'static str), String>,
+    /// For each factory, the problems of its last discovery. Each problem belongs to one found instance, which is named
+    /// by its natural id.
+    problems: BTreeMap<AssemblyName, BTreeMap<String, String>>,
     /// For each application that this daemon has checked, the last status as one word, such as `active`.
     statuses: BTreeMap<AssemblyName, &'static str>,
 }
@@ -26,23 +29,30 @@ impl Applications {
         let is_running =
             record.application.is_some() && record.goal == State::Active && record.reached.is_some();
         let Some(factory) = record.owner.as_ref().filter(|_| is_running) else {
-            return self.remove(&record.name).map(|factory| (factory, false)).into_iter().collect();
+            return self.leave(&record.name).map(|factory| (factory, false)).into_iter().collect();
         };
         if self.factories.get(&record.name) == Some(factory) {
             return Vec::new();
         }
         let mut changes: Vec<_> =
-            self.remove(&record.name).map(|factory| (factory, false)).into_iter().collect();
+            self.leave(&record.name).map(|factory| (factory, false)).into_iter().collect();
         self.factories.insert(record.name.clone(), factory.clone());
         self.by_factory.entry(factory.clone()).or_default().insert(record.name.clone());
         changes.push((factory.clone(), true));
         changes
     }
 
+    /// Removes the data about an assembly that no longer exists. Returns the assembly's factory if the assembly was the
+    /// last running application of the factory.
+    pub(super) fn remove(&mut self, name: &AssemblyName) -> Option<AssemblyName> {
+        self.failing.retain(|(failing, _), _| failing != name);
+        self.problems.remove(name);
+        self.leave(name)
+    }
+
     /// Removes an assembly from the list of running applications. Returns the assembly's factory if the factory has
     /// no other running application.
-    pub(super) fn remove(&mut self, name: &AssemblyName) -> Option<AssemblyName> {
-        self.failing.remove(name);
+    fn leave(&mut self, name: &AssemblyName) -> Option<AssemblyName> {
         self.statuses.remove(name);
         let factory = self.factories.remove(name)?;
         let of_factory = self.by_factory.get_mut(&factory)?;
@@ -59,15 +69,29 @@ impl Applications {
         self.by_factory.get(factory).into_iter().flatten()
     }
 
-    /// Records the failure or the success of a check or a discovery. Returns `true` for a new failure, and for the
-    /// first success after a failure. The daemon must report these two cases.
-    pub(super) fn note_failure(&mut self, name: &AssemblyName, failure: Option<&str>) -> bool {
-        match failure {
-            Some(failure) => {
-                self.failing.insert(name.clone(), failure.to_owned()).as_deref() != Some(failure)
-            }
-            None => self.failing.remove(name).is_some(),
-        }
+    /// Records a failure of the duty `what`, which is a check or a discovery. Returns `true` for a new failure, which
+    /// the daemon must report.
+    pub(super) fn note_failure(&mut self, name: &AssemblyName, what: &'static str, failure: &str) -> bool {
+        let before = self.failing.insert((name.clone(), what), failure.to_owned());
+        before.as_deref() != Some(failure)
+    }
+
+    /// Records a success of the duty `what`, which is a check or a discovery. Returns `true` for the first success
+    /// after a failure, which the daemon must report.
+    pub(super) fn note_success(&mut self, name: &AssemblyName, what: &'static str) -> bool {
+        self.failing.remove(&(name.clone(), what)).is_some()
+    }
+
+    /// Tells whether the last discovery of a factory had a problem with the instance `natural`, and this problem was
+    /// `problem`.
+    pub(super) fn has_problem(&self, factory: &AssemblyName, natural: &str, problem: &str) -> bool {
+        let known = self.problems.get(factory).and_then(|known| known.get(natural));
+        known.is_some_and(|known| known == problem)
+    }
+
+    /// Replaces the problems of the last discovery of a factory: one text for each instance with a problem.
+    pub(super) fn set_problems(&mut self, factory: &AssemblyName, problems: BTreeMap<String, String>) {
+        self.problems.insert(factory.clone(), problems);
     }
 
     /// Records the status that a check has found. Returns `true` for a changed status, and for a failed status at
@@ -77,5 +101,52 @@ impl Applications {
             Some(before) => before != status.word(),
             None => status.failed,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::notice::{DISCOVERY, HEALTH_CHECK};
+    use super::*;
+
+    /// Returns the data of the daemon after the first failure of a factory's discovery.
+    fn failed() -> (Applications, AssemblyName) {
+        let (mut applications, factory) = (Applications::default(), "vms".parse().unwrap());
+        assert!(applications.note_failure(&factory, DISCOVERY, "no space"));
+        (applications, factory)
+    }
+
+    #[test]
+    fn a_repeated_failure_is_reported_once_and_its_end_is_reported() {
+        let (mut applications, factory) = failed();
+        assert!(!applications.note_failure(&factory, DISCOVERY, "no space"));
+        assert!(applications.note_success(&factory, DISCOVERY));
+        assert!(!applications.note_success(&factory, DISCOVERY));
+    }
+
+    #[test]
+    fn a_successful_health_check_does_not_end_the_failure_of_a_discovery() {
+        let (mut applications, factory) = failed();
+        assert!(!applications.note_success(&factory, HEALTH_CHECK));
+        assert!(!applications.note_failure(&factory, DISCOVERY, "no space"));
+    }
+
+    #[test]
+    fn a_change_of_a_factory_does_not_end_the_failure_of_its_discovery() {
+        let (mut applications, factory) = failed();
+        // The daemon reads the changed factory, which is not a running application of another factory.
+        assert_eq!(applications.leave(&factory), None);
+        assert!(applications.note_success(&factory, DISCOVERY));
+    }
+
+    #[test]
+    fn a_problem_of_a_discovery_lasts_until_the_next_discovery() {
+        let (mut applications, factory) = failed();
+        let problems = BTreeMap::from([("i-1".to_owned(), "no space".to_owned())]);
+        applications.set_problems(&factory, problems);
+        assert!(applications.has_problem(&factory, "i-1", "no space"));
+        assert!(!applications.has_problem(&factory, "i-1", "no name"));
+        applications.set_problems(&factory, BTreeMap::new());
+        assert!(!applications.has_problem(&factory, "i-1", "no space"));
     }
 }

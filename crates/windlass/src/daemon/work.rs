@@ -1,26 +1,30 @@
-//! Concurrent work of the daemon. Each intent and each health check runs in a task of its own, which sends
+//! Concurrent work of the daemon. Each intent, health check, discovery and prune runs in a task of its own, which sends
 //! messages to the daemon.
 //!
-//! Because of the separate tasks, a slow store or driver delays only its own task. The task of an intent also
-//! renews the lease of the assembly, and controls the jobs of the intent.
+//! Because of the separate tasks, a slow store or driver delays only its own task, and a panic ends only its own task.
+//! The task of an intent also renews the lease of the assembly, and controls the jobs of the intent.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
 use tokio::task::JoinSet;
 use windlass_engine::{
     CheckEnd, Checked, DutyTurn, Ended, Engine, EngineError, FactoryDuty, Request, Stop, Turn, TurnTime,
     check_under, take_turn,
 };
-use windlass_model::AssemblyName;
+use windlass_model::{AssemblyName, Timestamp};
 use windlass_store::Holder;
 
 use super::notice::Notice;
 use super::roster::Reads;
 use super::samples::{Looked, measured};
+use crate::error::Error;
+use crate::launching::{DiscoveryView, LaunchError, Launcher};
+use crate::open::Windlass;
+use crate::prune::PruneView;
 use crate::wiring::Removal;
 
 /// Maximum number of messages from tasks that the daemon has not read yet.
@@ -48,10 +52,69 @@ pub(super) enum Message {
         /// changes this number when it reads the assembly again after a change. If the number has changed at the
         /// end of the check, the daemon ignores the result.
         watch: u64,
-        seen: Result<Looked, EngineError>,
+        seen: Result<Looked, TaskError>,
     },
     /// A check of the applications of a factory has ended.
-    Checked { factory: AssemblyName, checked: Result<Vec<Checked>, EngineError> },
+    Checked { factory: AssemblyName, checked: Result<Vec<Checked>, TaskError> },
+    /// A discovery of a factory has ended; `found` is `None` if another daemon has run this discovery.
+    Discovered { factory: AssemblyName, found: Result<Option<DiscoveryView>, TaskError> },
+    /// A prune has ended.
+    Pruned(Result<PruneView, TaskError>),
+}
+
+/// The reason why a task has no result.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TaskError {
+    /// The work of the task has failed.
+    #[error(transparent)]
+    Failed(Box<Error>),
+    /// The work of the task has panicked.
+    #[error("windlass panicked; please report this as a bug")]
+    Panicked,
+}
+
+impl<E: Into<Error>> From<E> for TaskError {
+    fn from(error: E) -> Self {
+        Self::Failed(Box::new(error.into()))
+    }
+}
+
+impl TaskError {
+    /// Returns the error of the engine that ended the work; `None` if the work ended for another reason.
+    pub(super) fn of_engine(&self) -> Option<&EngineError> {
+        match self {
+            Self::Failed(error) => match &**error {
+                Error::Engine(error) => Some(error),
+                _ => None,
+            },
+            Self::Panicked => None,
+        }
+    }
+
+    /// Returns the error of a launched application or a factory that ended the work; `None` if the work ended for
+    /// another reason.
+    pub(super) fn of_launch(&self) -> Option<&LaunchError> {
+        match self {
+            Self::Failed(error) => match &**error {
+                Error::Launch(error) => Some(error),
+                _ => None,
+            },
+            Self::Panicked => None,
+        }
+    }
+
+    /// Tells whether the work ended because the daemon was asked to stop.
+    pub(super) fn is_stop(&self) -> bool {
+        matches!(self.of_engine(), Some(EngineError::Stopped))
+    }
+}
+
+/// Awaits the work of a task, and converts a panic to an error.
+async fn caught<T, E: Into<Error>>(work: impl Future<Output = Result<T, E>>) -> Result<T, TaskError> {
+    match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(result) => result.map_err(TaskError::from),
+        Err(_) => Err(TaskError::Panicked),
+    }
 }
 
 /// The running tasks of the daemon. Dropping the value aborts them.
@@ -84,16 +147,28 @@ impl Context {
 
     /// Waits until this daemon holds the lease of a factory, so that the daemon may run a duty of the factory.
     /// Returns `None` if another daemon has already begun the duty, or if the factory no longer exists.
-    pub(super) async fn turn(
+    ///
+    /// If `permits` is given, the returned value also contains a permit of this semaphore. The method waits for the
+    /// permit before it takes the lease, so that the lease is never held during this wait. While another program holds
+    /// the lease, the method does not keep the permit.
+    async fn turn<'p>(
         &self,
         factory: &AssemblyName,
         duty: FactoryDuty,
         time: TurnTime,
-    ) -> Result<Option<DutyTurn>, EngineError> {
+        permits: Option<&'p Semaphore>,
+    ) -> Result<Option<(DutyTurn, Option<SemaphorePermit<'p>>)>, EngineError> {
         loop {
+            let permit = match permits {
+                Some(permits) => tokio::select! {
+                    permit = permits.acquire() => permit.ok(),
+                    () = self.stop.soon.cancelled() => return Err(EngineError::Stopped),
+                },
+                None => None,
+            };
             match take_turn(&self.engine, (factory, duty), time, &self.holder).await? {
-                Turn::Own(turn) => return Ok(Some(turn)),
-                Turn::Held => {}
+                Turn::Own(turn) => return Ok(Some((turn, permit))),
+                Turn::Held => drop(permit),
                 _ => return Ok(None),
             }
             tokio::select! {
@@ -140,16 +215,14 @@ impl Work {
     ) {
         let context = self.context.clone();
         self.spawn(async move {
-            let whole = AssertUnwindSafe(seen_through(&context, &assembly, intent)).catch_unwind();
             let refused = |why| Notice::Refused { assembly: assembly.clone(), what: what.clone(), why };
-            let notice = match whole.await {
-                Ok(Ok(ended)) => ended.map(|ended| Notice::Ended {
+            let notice = match caught(seen_through(&context, &assembly, intent)).await {
+                Ok(ended) => ended.map(|ended| Notice::Ended {
                     assembly: assembly.clone(),
                     process: ended.process.id,
                     status: ended.process.status,
                 }),
-                Ok(Err(error)) => Some(refused(error.to_string())),
-                Err(_) => Some(refused("windlass panicked; please report this as a bug".to_owned())),
+                Err(error) => Some(refused(error.to_string())),
             };
             context.send(Message::Ended { assembly, notice }).await;
         });
@@ -162,12 +235,9 @@ impl Work {
             let looked = async {
                 let _turn = looks.acquire().await;
                 let seen = context.engine.look_until(&assembly, &context.stop).await?;
-                Ok(measured(&seen, &reads))
+                Ok::<_, EngineError>(measured(&seen, &reads))
             };
-            let seen = match AssertUnwindSafe(looked).catch_unwind().await {
-                Ok(seen) => seen,
-                Err(_) => Ok(Looked { samples: Vec::new(), others: Vec::new(), unseen: None }),
-            };
+            let seen = caught(looked).await;
             context.send(Message::Looked { assembly, watch, seen }).await;
         });
     }
@@ -178,11 +248,9 @@ impl Work {
         let (context, looks) = (self.context.clone(), self.looks.clone());
         self.spawn(async move {
             let checked = async {
-                let Some(turn) = context.turn(&factory, FactoryDuty::Check, TurnTime::Every(period)).await?
-                else {
-                    return Ok(Vec::new());
-                };
-                let _permit = looks.acquire().await;
+                let time = TurnTime::Every(period);
+                let turn = context.turn(&factory, FactoryDuty::Check, time, Some(&looks)).await?;
+                let Some((turn, _permit)) = turn else { return Ok::<_, EngineError>(Vec::new()) };
                 let lease = turn.lease().clone();
                 let work = check_under(&context.engine, &names, &lease, &context.stop);
                 let checked = Box::pin(turn.run(work)).await?;
@@ -191,8 +259,35 @@ impl Work {
                 }
                 Ok(checked)
             };
-            let checked = AssertUnwindSafe(checked).catch_unwind().await.unwrap_or_else(|_| Ok(Vec::new()));
+            let checked = caught(checked).await;
             context.send(Message::Checked { factory, checked }).await;
+        });
+    }
+
+    /// Starts the discovery of a factory for the scheduled time `fired` in a task, unless another daemon has already
+    /// run the discovery for this time.
+    pub(super) fn discover(&mut self, windlass: Arc<Windlass>, factory: AssemblyName, fired: Timestamp) {
+        let context = self.context.clone();
+        self.spawn(async move {
+            let found = async {
+                let time = TurnTime::At(fired);
+                let turn = context.turn(&factory, FactoryDuty::Discovery, time, None).await?;
+                let Some((turn, _)) = turn else { return Ok::<_, Error>(None) };
+                let discovery = Launcher::new(&windlass);
+                Box::pin(turn.run(discovery.discover(&factory, false, &context.stop))).await.map(Some)
+            };
+            let found = caught(found).await;
+            context.send(Message::Discovered { factory, found }).await;
+        });
+    }
+
+    /// Starts a prune of all assemblies in a task.
+    pub(super) fn prune(&mut self, windlass: Arc<Windlass>) {
+        let context = self.context.clone();
+        self.spawn(async move {
+            let keep = windlass.project.retention();
+            let pruned = caught(Box::pin(windlass.upkeep().prune(None, keep, false))).await;
+            context.send(Message::Pruned(pruned)).await;
         });
     }
 
@@ -211,4 +306,46 @@ async fn seen_through(
 ) -> Result<Option<Ended>, EngineError> {
     let Some(first) = intent.await? else { return Ok(None) };
     first.continued(|_, request| context.carry_out(assembly, request)).await.map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::poll;
+
+    use super::*;
+    use crate::open::Settings;
+
+    #[tokio::test]
+    async fn a_panic_is_the_error_of_its_task() {
+        let failed = caught(async { if true { panic!("a bug") } else { Ok::<(), Error>(()) } }).await;
+        let error = failed.unwrap_err();
+        assert!(!error.is_stop());
+        assert_eq!(error.to_string(), "windlass panicked; please report this as a bug");
+    }
+
+    /// A check takes the lease of its factory only with a permit, and keeps no permit while another program holds the
+    /// lease.
+    #[tokio::test]
+    async fn a_check_waits_for_its_permit_without_the_lease_and_for_the_lease_without_its_permit() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("windlass.yaml"), "version: 1\n").unwrap();
+        let windlass = Windlass::open(Settings::new(folder.path())).unwrap();
+        let store = windlass.store_or_new().await.unwrap();
+        let stop = Stop::default();
+        let (Work { context, .. }, _said) =
+            Work::new(windlass.engine(store.clone()), windlass.holder(), stop);
+        let (factory, permits) = ("vms".parse().unwrap(), Semaphore::new(0));
+        let time = TurnTime::Every(Duration::from_secs(60));
+        let mut turn = Box::pin(context.turn(&factory, FactoryDuty::Check, time, Some(&permits)));
+        assert!(poll!(&mut turn).is_pending());
+        let lease = store.lease(&factory, &Holder::current("another program")).await.unwrap();
+        permits.add_permits(1);
+        tokio::select! {
+            turn = &mut turn => panic!("it has a turn without the lease: {}", turn.is_ok()),
+            permit = permits.acquire() => drop(permit.unwrap()),
+        }
+        store.release(lease).await.unwrap();
+        // The factory does not exist, so the check gets no turn.
+        assert!(turn.await.unwrap().is_none());
+    }
 }

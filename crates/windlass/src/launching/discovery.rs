@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use windlass_cron::CronExpression;
-use windlass_driver::Failure;
 use windlass_driver::contract::Found;
 use windlass_engine::{CheckEnd, EngineError, FoundRecorder, Stop, inventory};
 use windlass_manifest::{Role, check, short_name};
@@ -16,7 +15,7 @@ use windlass_secret::Redactor;
 use windlass_store::Snapshot;
 
 use super::desired::{Inputs, Launchable, desired};
-use super::error::LaunchError;
+use super::error::{LaunchError, described};
 use super::launcher::{Launcher, location_of};
 use super::managed::{Decision, known};
 use super::title::free;
@@ -98,7 +97,7 @@ impl Launcher<'_> {
         let engine = self.windlass.engine(store.clone());
         let before = known(&*store, factory).await?;
         let mut found = inventory(&engine, factory, stop).await?.map_err(|failure| {
-            LaunchError::Discovery { factory: factory.clone(), why: described(&failure) }
+            LaunchError::Discovery { factory: factory.clone(), failure: Box::new(failure) }
         })?;
         let mut known = known(&*store, factory).await?;
         // The script may have listed instances that were destroyed while it ran.
@@ -331,12 +330,4 @@ fn waits_for(launching: &[AssemblyName]) -> String {
 fn secrets(snapshot: &Snapshot) -> Vec<String> {
     let values = snapshot.secrets.values();
     values.filter_map(|value| String::from_utf8(value.expose().clone()).ok()).collect()
-}
-
-/// Describes a failure, with its detail if it has one.
-pub(crate) fn described(failure: &Failure) -> String {
-    match failure.detail.as_deref().map(str::trim).filter(|detail| !detail.is_empty()) {
-        Some(detail) => format!("{}: {detail}", failure.message),
-        None => failure.message.clone(),
-    }
 }

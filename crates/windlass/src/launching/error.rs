@@ -1,6 +1,7 @@
 //! The reasons why commands on launched applications are refused.
 
 use thiserror::Error;
+use windlass_driver::Failure;
 use windlass_model::pins::PinId;
 use windlass_model::{AssemblyName, CommandId, State};
 use windlass_source::{Code, suggest};
@@ -150,12 +151,12 @@ pub enum LaunchError {
         environments: Vec<String>,
     },
     /// The discovery script has failed.
-    #[error("the discovery of `{factory}` failed: {why}")]
+    #[error("the discovery of `{factory}` failed: {}", described(failure))]
     Discovery {
         /// The name of the factory.
         factory: AssemblyName,
-        /// The reason of the failure, with the last lines of stderr.
-        why: String,
+        /// The failure, with the last lines of stderr.
+        failure: Box<Failure>,
     },
     /// The application exposes no such command.
     #[error("`{name}` has no command `{command}`{}", near(command, known))]
@@ -249,5 +250,13 @@ fn near(wanted: &str, known: &[String]) -> String {
         Some(near) => format!("; did you mean `{near}`?"),
         None if known.is_empty() => "; it has none".to_owned(),
         None => format!("; there are {}", listed(known)),
+    }
+}
+
+/// Describes a failure, with its detail if it has one.
+pub(crate) fn described(failure: &Failure) -> String {
+    match failure.detail.as_deref().map(str::trim).filter(|detail| !detail.is_empty()) {
+        Some(detail) => format!("{}: {detail}", failure.message),
+        None => failure.message.clone(),
     }
 }
