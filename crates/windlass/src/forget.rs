@@ -71,10 +71,10 @@ impl Upkeep<'_> {
         let store = self.windlass.store_of(name).await?;
         let removal = self.forgotten(&store, name, part).await?;
         let engine = self.windlass.engine(store);
+        let records = engine.upkeep().forget(name, part, &self.windlass.holder()).await?;
         if let Some(removal) = removal {
             removal.note().await?;
         }
-        let records = engine.upkeep().forget(name, part, &self.windlass.holder()).await?;
         Ok(ForgetView::new(name.clone(), part.cloned(), records, true))
     }
 

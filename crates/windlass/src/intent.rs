@@ -132,13 +132,18 @@ impl Windlass {
         warnings: Diagnostics,
         stop: &Stop,
     ) -> Result<Started, Error> {
-        Box::pin(self.removed(&store, name, &request, true)).await?;
+        let removal = Box::pin(self.removal(&store, name, &request)).await?;
         let from = store.last_event().await?;
         // Boxed: a future of this size would enlarge every future that awaits it.
         let prepared =
             Box::pin(self.engine(store.clone()).prepare(name, request, &self.holder(), stop)).await;
         match prepared {
-            Ok(prepared) => Ok(Started::own(prepared, warnings, store, from)),
+            Ok(prepared) => {
+                if let Some(removal) = removal {
+                    removal.note().await?;
+                }
+                Ok(Started::own(prepared, warnings, store, from))
+            }
             Err(EngineError::Store(StoreError::Held { scope, by, since })) => {
                 Err(held(&*store, scope, by, since).await)
             }
@@ -146,24 +151,24 @@ impl Windlass {
         }
     }
 
-    /// Checks an intent that removes an assembly. Refuses to remove an application to which other applications refer,
-    /// unless the removal is forced or no resource of the application exists.
+    /// Checks an intent that removes an assembly, and returns the references to this assembly. Refuses to remove an
+    /// application to which other applications refer, unless the removal is forced or no resource of the application
+    /// exists. Returns `None` for intents that remove no assembly.
     ///
-    /// If the removal is allowed and `notes` is true, calls [`Removal::note`]. After the removal, windlass can then
-    /// show that the references refer to a removed application. Does nothing for intents that remove no assembly.
-    pub(crate) async fn removed(
+    /// When the removal begins, the caller calls [`Removal::note`]. After the removal, windlass can then show that the
+    /// references refer to a removed application.
+    pub(crate) async fn removal(
         &self,
         store: &Arc<dyn Store>,
         name: &AssemblyName,
         request: &Request,
-        notes: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<Removal>, Error> {
         if *request.intent() != Intent::Down {
-            return Ok(());
+            return Ok(None);
         }
         let removal = Removal::of(store, name).await?;
         removal.refuse(Loss::Removed, self.is_forced())?;
-        if notes { removal.note().await } else { Ok(()) }
+        Ok(Some(removal))
     }
 
     /// Plans the changes that [`up`](Self::up) would make, without making them.
@@ -218,7 +223,7 @@ impl Windlass {
     pub async fn preview(&self, name: &AssemblyName, request: impl Into<Request>) -> Result<PlanView, Error> {
         let request = request.into();
         let store = self.store_of(name).await?;
-        Box::pin(self.removed(&store, name, &request, false)).await?;
+        Box::pin(self.removal(&store, name, &request)).await?;
         let preview = Box::pin(self.engine(store).preview(name, request)).await?;
         Ok(PlanView::of(name.clone(), preview).beside(self.unfinished(name).await?))
     }

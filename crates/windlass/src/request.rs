@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use windlass_engine::{EngineError, Request, Stop};
+use windlass_model::record::Intent;
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::{AssemblyName, ProcessId, RequestId, Seq};
 use windlass_source::Diagnostics;
@@ -12,6 +13,7 @@ use crate::error::Error;
 use crate::input::AssemblyInput;
 use crate::open::Windlass;
 use crate::started::{Absence, LOOK, Started, Theirs};
+use crate::wiring::Removal;
 
 /// A request that was submitted to the daemon.
 #[must_use = "it may not have begun yet"]
@@ -66,7 +68,7 @@ impl Windlass {
         request: Request,
         warnings: Diagnostics,
     ) -> Result<Pending<'_>, Error> {
-        Box::pin(self.removed(&store, name, &request, true)).await?;
+        Box::pin(self.removal(&store, name, &request)).await?;
         let from = store.last_event().await?;
         let request = self.engine(store.clone()).request(name, request, &self.holder()).await?;
         Ok(Pending { windlass: self, store, request, warnings, from })
@@ -164,7 +166,12 @@ impl Pending<'_> {
         let from = self.store.last_event().await?;
         let engine = self.windlass.engine(self.store.clone());
         match Box::pin(engine.take_up(&self.request, &self.windlass.holder(), stop)).await {
-            Ok(prepared) => Ok(Some(Started::own(prepared, self.warnings.clone(), self.store.clone(), from))),
+            Ok(prepared) => {
+                if self.request.intent == Intent::Down {
+                    Removal::of(&self.store, &self.request.assembly).await?.note().await?;
+                }
+                Ok(Some(Started::own(prepared, self.warnings.clone(), self.store.clone(), from)))
+            }
             Err(EngineError::RequestEnded { .. } | EngineError::Store(StoreError::Held { .. })) => Ok(None),
             Err(error) => Err(error.into()),
         }

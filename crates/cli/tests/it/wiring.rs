@@ -98,6 +98,8 @@ fn an_application_refers_to_machines_by_their_natural_ids() {
     assert_eq!(references(&env, "petclinic"), ["vm-1 dangling vm"]);
     let shown = env.ok(&["status"]).out();
     assert!(shown.contains(", 1 reference dangling"), "{shown}");
+    env.refuses(&["app", "destroy", "pets"]);
+    assert_eq!(references(&env, "petclinic"), ["vm-1 dangling vm"], "a refused removal forgets no target");
     env.ok(&["app", "destroy", "petclinic"]);
     env.is_quiet();
 }

@@ -93,6 +93,9 @@ async fn taken_up(context: &Context, request: RequestRecord) -> Result<Option<En
         prepared => prepared?,
     };
     let RequestRecord { id, assembly, intent, by, .. } = request;
+    if intent == Intent::Down {
+        context.note_removal(&assembly).await;
+    }
     context.tell(Notice::RequestBegins { assembly, request: id, what: intent.to_string(), by }).await;
     prepared.run(&context.stop).await.map(Some)
 }

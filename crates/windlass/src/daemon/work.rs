@@ -180,7 +180,7 @@ impl Context {
 
     /// Records the references to an application before the application is removed. For each reference, stores the
     /// name of the application. After the removal, a stored name shows that the reference once had a target.
-    async fn note_removal(&self, name: &AssemblyName) {
+    pub(super) async fn note_removal(&self, name: &AssemblyName) {
         let noted = async { Removal::of(&self.engine.store, name).await?.note().await };
         if let Err(error) = noted.await {
             self.tell(Notice::Trouble(error.to_string())).await;
