@@ -230,12 +230,14 @@ pub enum EngineError {
     },
     /// The outcome of open calls can't be determined at present, because the calls can't be prepared again. For example,
     /// their location is no longer in `windlass.yaml`.
-    #[error("{}", unprepared(.name, .calls))]
+    #[error("{}", unprepared(.name, .calls, *.answered))]
     Unprepared {
         /// The name of the assembly.
         name: AssemblyName,
         /// The records of the calls, each with the reason.
         calls: Vec<(CallRecord, Failure)>,
+        /// Whether the engine has recorded an answer of the operator about other calls.
+        answered: bool,
     },
     /// The operator has given an answer about undecided calls, but the assembly has no undecided call. A call is
     /// undecided if windlass can't determine its outcome.
@@ -423,7 +425,8 @@ impl EngineError {
             Self::Protected(_) | Self::OtherConditions(..) => true,
             Self::Referenced { .. } | Self::ReferenceGone { .. } => true,
             Self::Scale(_) | Self::Heal(_) | Self::Unplaceable(_) | Self::Lifecycle(_) => true,
-            Self::NothingToDecide(_) | Self::NotObserved(_) | Self::Unprepared { .. } => true,
+            Self::NothingToDecide(_) | Self::NotObserved(_) => true,
+            Self::Unprepared { answered, .. } => !answered,
             Self::NotUndecided { .. } | Self::NoUndecidedCall { .. } => true,
             Self::NotPublished(_) | Self::Unnamed { .. } => true,
             Self::NotCallable { .. } | Self::NotAnArgument { .. } => true,
@@ -699,13 +702,18 @@ fn shares_element(call: &CallRecord, calls: &[CallRecord]) -> bool {
     calls.iter().filter(|other| other.element == call.element).nth(1).is_some()
 }
 
-fn unprepared(name: &AssemblyName, calls: &[(CallRecord, Failure)]) -> String {
+fn unprepared(name: &AssemblyName, calls: &[(CallRecord, Failure)], answered: bool) -> String {
     let line = |(call, failure): &(CallRecord, Failure)| {
         format!("  {} {} (started {}): {}", call.element.local(), call.action, call.started, failure.message)
     };
     let lines: Vec<String> = calls.iter().map(line).collect();
+    let (recorded, next) = if answered {
+        ("the answer is recorded; but ", format!("run `windlass retry {name}`"))
+    } else {
+        ("", "repeat the command".to_owned())
+    };
     format!(
-        "these calls were interrupted, and windlass can't determine their outcome at present:\n{}\ncorrect the cause, and repeat the command; if that is impossible, check them, then run `windlass retry {name} --assume done`, `not-done` or `failed`",
+        "{recorded}these calls were interrupted, and windlass can't determine their outcome at present:\n{}\ncorrect the cause, and {next}; if that is impossible, check them, then run `windlass retry {name} --assume done`, `not-done` or `failed`",
         lines.join("\n")
     )
 }

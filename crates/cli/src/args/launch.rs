@@ -91,15 +91,14 @@ pub(crate) struct DestroyArgs {
 #[command(after_help = "\
 Examples:
   windlass app reconfigure vm-1 -p configuration.size=large
-  windlass app reconfigure vm-1 --latest --dry-run
-  windlass app reconfigure vm-1 --keep      # after a failed `app destroy`")]
+  windlass app reconfigure vm-1 --latest --dry-run")]
 // The plan of a reconfiguration can't be saved.
 #[command(mut_arg("output", |output| output.hide(true)))]
 pub(crate) struct ReconfigureArgs {
     /// The application
     pub(crate) name: AssemblyName,
     /// Set a configuration pin; =@FILE reads the value from a file, =- from standard input
-    #[arg(short = 'p', long = "param", value_name = "PIN=VALUE", required_unless_present_any = ["params", "latest", "keep"])]
+    #[arg(short = 'p', long = "param", value_name = "PIN=VALUE", required_unless_present_any = ["params", "latest"])]
     pub(crate) parameters: Vec<String>,
     /// Read values of configuration pins from a YAML file; -p takes precedence
     #[arg(long, value_name = "FILE")]
@@ -107,9 +106,6 @@ pub(crate) struct ReconfigureArgs {
     /// Use the latest revision of the application
     #[arg(long)]
     pub(crate) latest: bool,
-    /// Keep the application after a failed destruction: check its health, and change nothing else
-    #[arg(long, conflicts_with_all = ["parameters", "params", "latest"])]
-    pub(crate) keep: bool,
     #[command(flatten)]
     pub(crate) how: HowArgs,
 }

@@ -204,7 +204,7 @@ async fn all_are_applications(names: &[AssemblyName]) -> Result<(), ExitCode> {
 }
 
 async fn reconfigure(args: ReconfigureArgs) -> ExitCode {
-    let ReconfigureArgs { name, parameters, params, latest, keep: _, how } = &args;
+    let ReconfigureArgs { name, parameters, params, latest, how } = &args;
     let HowArgs { dry, output, queue, run } = how;
     if output.is_some() {
         return fail(&SavedPlanError::NoPlan.into());
@@ -237,28 +237,11 @@ async fn reconfigure(args: ReconfigureArgs) -> ExitCode {
             Err(error) => fail(&error),
         };
     }
-    let gives_up = match launcher.is_being_destroyed(name).await {
-        Ok(is_being_destroyed) => is_being_destroyed && !queue,
-        Err(error) => return fail(&error),
-    };
     let stop = signals::listen(grace(run));
     let own = async |_| launcher.reconfigure(name, &input, &published, &stop).await;
     let theirs = async |_| launcher.ask_reconfigure(name, &input, &published).await;
     let execution = Execution { queue: *queue, consent: Consent::None, format: run.print.format };
-    let code = execution.carry_out(&windlass, own, theirs, &stop).await;
-    if !gives_up || code == exit::DONE {
-        return code;
-    }
-    // Otherwise, `retry` would launch the application again.
-    match launcher.finish_gone(name, &stop).await {
-        Ok(is_gone) => {
-            if is_gone && run.print.format == Format::Human {
-                print_gone(name);
-            }
-            code
-        }
-        Err(error) => fail(&error),
-    }
+    execution.carry_out(&windlass, own, theirs, &stop).await
 }
 
 async fn command_of(args: AppCommandArgs) -> ExitCode {

@@ -668,11 +668,11 @@ fn an_answer_about_one_part_decides_no_other_call() {
     env.cut_when(&["up", "small"], &["Install", "Install"]);
     std::fs::remove_file(env.path("token")).unwrap();
     assert_snapshot!(env.run(&["retry", "small", "--assume", "not-done", "--of", "box__1"]), @"
-    exit 2
+    exit 1
     ----- stderr -----
-    error[WL0545]: these calls were interrupted, and windlass can't determine their outcome at present:
+    error[WL0545]: the answer is recorded; but these calls were interrupted, and windlass can't determine their outcome at present:
       box__2 Install (started WHEN): the property `token` of the location `admin@local` is to be read from `PROJECT/token`: no such file or directory
-    correct the cause, and repeat the command; if that is impossible, check them, then run `windlass retry small --assume done`, `not-done` or `failed`
+    correct the cause, and run `windlass retry small`; if that is impossible, check them, then run `windlass retry small --assume done`, `not-done` or `failed`
     ");
     env.write("token", "hunter22");
     env.write(".windlass/volumes/state/go", "");

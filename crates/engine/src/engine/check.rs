@@ -7,14 +7,14 @@
 //! began. A report that changes nothing writes nothing.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use windlass_driver::{Observation, Observed};
 use windlass_model::instance::{LogEntry, Status};
 use windlass_model::instance_changes::document_changes;
 use windlass_model::record::{
-    ElementRecord, Event as Happening, EventDraft, Failure, FailureKind, Intent, Severity,
+    AssemblyRecord, ElementRecord, Event as Happening, EventDraft, Failure, FailureKind, Intent, Severity,
 };
 use windlass_model::{AssemblyName, Element, ElementName, State};
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot, StoreError};
@@ -80,8 +80,8 @@ pub enum CheckEnd {
 /// [`EngineError::Stopped`], or an error of the store. Records that were updated before the error stay updated. An error
 /// that concerns only one assembly is the result of this assembly: [`CheckEnd::Failed`].
 ///
-/// If a factory has several checked applications, and the checks find none of their instances, the checks of these
-/// applications count as failed. For example, the factory may have the credentials of another account.
+/// If a factory has several running applications, and the checks find none of their instances, an instance that is gone
+/// counts as a failed check. For example, the factory may have the credentials of another account.
 pub async fn check(
     engine: &Engine,
     names: &[AssemblyName],
@@ -134,6 +134,7 @@ impl<'a> Writer<'a> {
         let mut ends: BTreeMap<AssemblyName, CheckEnd> = BTreeMap::new();
         let (mut looks, mut read) = (Vec::new(), BTreeMap::new());
         let mut owners: BTreeMap<AssemblyName, AssemblyName> = BTreeMap::new();
+        let mut running: BTreeMap<AssemblyName, usize> = BTreeMap::new();
         let shared = SharedRecords::default();
         let records = Records { shared: Some(&shared), ..engine.records() };
         // While one page of assemblies is handled, the store reads the next page.
@@ -143,6 +144,11 @@ impl<'a> Writer<'a> {
             for snapshot in page {
                 let name = snapshot.assembly.name.clone();
                 owners.extend(snapshot.assembly.owner.clone().map(|owner| (name.clone(), owner)));
+                if let Some(owner) =
+                    snapshot.assembly.owner.clone().filter(|_| is_running(&snapshot.assembly))
+                {
+                    *running.entry(owner).or_default() += 1;
+                }
                 let revision = Revision::of(&snapshot);
                 ends.insert(name.clone(), unchecked(&snapshot, &revision));
                 if revision.open.is_some() {
@@ -166,7 +172,7 @@ impl<'a> Writer<'a> {
             return Err(EngineError::Stopped);
         }
         if self.doubts {
-            doubt_absence_of_all(&mut answers, &owners);
+            doubt_absence_of_all(&mut answers, &owners, &running);
         }
         let mut news: BTreeMap<AssemblyName, Vec<Answered>> = BTreeMap::new();
         for answer in answers {
@@ -326,34 +332,46 @@ pub fn is_destroyed(snapshot: &Snapshot) -> bool {
         && resources.all(|element| snapshot.elements.get(&element.name).is_some_and(is_absent))
 }
 
-/// Replaces the answers about the applications of a factory by failures, if several instances are gone and no instance
-/// exists. `owners` contains the factory of each application.
+/// Tells whether an application is launched or adopted, and is not being destroyed.
+fn is_running(assembly: &AssemblyRecord) -> bool {
+    assembly.goal == State::Active && assembly.reached.is_some()
+}
+
+/// Replaces each answer "the instance no longer exists" by a failure, if the factory has several running applications
+/// and the checks find none of their instances. `owners` contains the factory of each application, and `running` the
+/// number of the running applications of each factory, including those that are not checked now.
 ///
 /// A script also finds no instance if the factory has, for example, the credentials of another account. The records of
 /// all applications would then be removed.
-fn doubt_absence_of_all(answers: &mut [Answered], owners: &BTreeMap<AssemblyName, AssemblyName>) {
-    let mut by_factory: BTreeMap<&AssemblyName, (usize, usize)> = BTreeMap::new();
-    for answer in answers.iter() {
-        let Some(owner) = owners.get(&answer.element().assembly()) else { continue };
-        let Answered::Observed { observed, .. } = answer else { continue };
-        let (gone, others) = by_factory.entry(owner).or_default();
-        match observed.observation {
-            Observation::Absent => *gone += 1,
-            Observation::CannotTell(_) | Observation::Unanswered => {}
-            _ => *others += 1,
-        }
-    }
+fn doubt_absence_of_all(
+    answers: &mut [Answered],
+    owners: &BTreeMap<AssemblyName, AssemblyName>,
+    running: &BTreeMap<AssemblyName, usize>,
+) {
+    let is_seen = |answer: &Answered| match answer {
+        Answered::Observed { observed, .. } => !matches!(
+            observed.observation,
+            Observation::Absent | Observation::CannotTell(_) | Observation::Unanswered
+        ),
+        Answered::Failed(_) => false,
+    };
+    let seen: BTreeSet<AssemblyName> = answers
+        .iter()
+        .filter(|answer| is_seen(answer))
+        .filter_map(|answer| owners.get(&answer.element().assembly()).cloned())
+        .collect();
     for answer in answers.iter_mut() {
         let element = answer.element().clone();
         let name = element.assembly();
-        let Some(owner) = owners.get(&name) else { continue };
-        let Some((gone @ 2.., 0)) = by_factory.get(owner) else { continue };
         let is_gone = |observed: &Observed| observed.observation == Observation::Absent;
-        if !matches!(answer, Answered::Observed { observed, .. } if is_gone(observed)) {
+        let Some(owner) = owners.get(&name).filter(|owner| !seen.contains(*owner)) else { continue };
+        if running.get(owner).is_none_or(|number| *number < 2)
+            || !matches!(answer, Answered::Observed { observed, .. } if is_gone(observed))
+        {
             continue;
         }
         let message = format!(
-            "it finds none of the {gone} instances of `{owner}`, so the applications are kept; check the configuration of \
+            "the health check finds no instance of `{owner}`, so the applications are kept; check the configuration of \
              `{owner}`, or confirm that the instance is gone with `windlass app check {name}`"
         );
         let failure = Failure::new(FailureKind::Infrastructure, message);

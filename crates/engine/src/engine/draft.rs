@@ -218,10 +218,7 @@ impl EngineEnv {
         world.packages.ask_what_is_kept(world.elements.values(), &self.drivers);
         target.options.kept.clone_from(world.packages.kept());
         world.secrets.extend(&target.secrets);
-        let mut found = found::note(&mut world, seen.as_deref().unwrap_or_default(), now);
-        if keeps_instances {
-            found::keep_partly_removed(&mut world, &mut found);
-        }
+        let found = found::note(&mut world, seen.as_deref().unwrap_or_default(), now);
         target.options.replace.extend(found.replace.iter().cloned());
         let mut enrolled = Vec::new();
         let goes = world.assembly.goal == State::Absent;

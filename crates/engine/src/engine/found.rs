@@ -100,26 +100,6 @@ pub(super) fn note(world: &mut World, seen: &[Seen], now: Timestamp) -> Found {
     found
 }
 
-/// Records that the instances of partly removed elements may still exist and work. The removal of such an element has
-/// failed, and the user wants to keep the instance. The plan then checks the health of the instance, and doesn't replace
-/// it. An element without a health check (Integrity) stays partly removed.
-pub(super) fn keep_partly_removed(world: &mut World, found: &mut Found) {
-    let is_removed = |record: &&ElementRecord| {
-        let attempted = matches!(record.attempted, Some(Transition::Uninstall | Transition::Delete));
-        let element = world.element(&record.name, Side::Installed);
-        attempted
-            && record.state == State::Inactive
-            && element.is_some_and(|element| element.declares(Transition::Integrity))
-    };
-    let names: Vec<ElementName> =
-        world.elements.values().filter(is_removed).map(|record| record.name.clone()).collect();
-    for name in names {
-        let Some(record) = world.elements.get_mut(&name) else { continue };
-        record.attempted = Some(Transition::Integrity);
-        found.batch.push(Change::PutElement(Box::new(record.clone())));
-    }
-}
-
 impl Found {
     /// Records the new state of an element and the `failure` that explains it, in `world` and in the batch.
     fn change(

@@ -325,8 +325,7 @@ pub struct UpOptions {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_new: bool,
     /// Whether the intent is refused if its plan creates, replaces or removes an instance. The reconfiguration of a
-    /// launched application sets this option, so it never launches the application again. If the removal of an instance
-    /// has failed, the plan checks the health of this instance instead of replacing it.
+    /// launched application sets this option, so it never launches the application again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_instances: bool,
 }

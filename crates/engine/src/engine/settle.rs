@@ -53,19 +53,20 @@ impl Engine {
             snapshot = self.reload(name).await?;
         }
         let has_unprepared = !unprepared.is_empty();
-        let unprepared = EngineError::Unprepared { name: name.clone(), calls: unprepared };
+        let unprepared =
+            |answered| EngineError::Unprepared { name: name.clone(), calls: unprepared, answered };
         if !has_unprepared {
             self.close(lease, &snapshot, stop).await?;
             self.sweep(name, stop).await?;
         } else if assume.is_none() || snapshot.calls.iter().all(|call| call.state != CallState::Undecided) {
-            return Err(unprepared);
+            return Err(unprepared(false));
         }
         if let Some(Answered { answer, calls, open }) = answered(name, &snapshot, assume)? {
             for batch in self.assumed(snapshot, calls, answer).await? {
                 self.store.commit(lease, batch).await?;
             }
             if has_unprepared {
-                return Err(unprepared);
+                return Err(unprepared(true));
             }
             if !open.is_empty() {
                 return Err(EngineError::NeedsDecision { name: name.clone(), calls: open });

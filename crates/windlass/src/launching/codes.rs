@@ -56,8 +56,7 @@ windlass_source::codes! {
          its instance; \
          the message says which. No script was run, and nothing was changed.\n\n\
          `windlass retry NAME` repeats a launch, and `windlass app destroy NAME` removes the application with its \
-         instance. Then launch it again with the new values. If a destruction has failed, `windlass app reconfigure \
-         NAME --keep` checks the health of the instance, and keeps the application.";
+         instance. Then launch it again with the new values.";
     PENDING_REFERENCE = "WL0770", "required reference that is pending",
         "The factory of the application has an interface among `required` in its manifest. Each mapping of that \
          interface must have the instances of another factory, and this one has none. No script was run.\n\n\

@@ -114,12 +114,6 @@ pub enum LaunchError {
     /// The application is being destroyed.
     #[error("`{0}` is being destroyed; finish that with `windlass app destroy {0}`")]
     BeingDestroyed(AssemblyName),
-    /// The destruction of the application has failed, and its instance may still exist.
-    #[error(
-        "`{0}` is being destroyed; finish that with `windlass app destroy {0}`, or keep it with `windlass app reconfigure {0} \
-         --keep`, which checks its health"
-    )]
-    NotDestroyed(AssemblyName),
     /// The application is not Active, because its last process has failed or was interrupted. Its instance may exist.
     #[error(
         "`{name}` is {state}, so it can't be reconfigured; complete its last process with `windlass retry {name}` first"
@@ -216,7 +210,6 @@ impl LaunchError {
             Self::NoReconfiguration { .. } => codes::NO_RECONFIGURATION,
             Self::NotLaunched(_)
             | Self::BeingDestroyed(_)
-            | Self::NotDestroyed(_)
             | Self::NotActive { .. }
             | Self::WouldReplace(_) => codes::NOT_CHANGEABLE,
             Self::NoDiscovery(_) | Self::NotOneEnvironment { .. } => codes::NO_DISCOVERY,

@@ -12,7 +12,7 @@ use windlass_manifest::environment::Environment;
 use windlass_manifest::resolution::Offers;
 use windlass_model::assembly::ElementKind;
 use windlass_model::document::DocumentName;
-use windlass_model::record::{CallRecord, FailureKind, Intent, LaunchedFrom};
+use windlass_model::record::{CallRecord, Intent, LaunchedFrom};
 use windlass_model::{Action, AssemblyName, Element, PropertyName, State, Transition};
 use windlass_secret::SecretRef;
 use windlass_source::{Diagnostic, Diagnostics};
@@ -370,44 +370,14 @@ impl<'w> Launcher<'w> {
         if !is_destroyed(&snapshot) {
             return Ok(false);
         }
-        self.remove(name, stop).await?;
-        Ok(true)
-    }
-
-    /// Tells whether an application is being destroyed: its destruction has begun, and is not complete.
-    ///
-    /// # Errors
-    /// Fails if there is no such assembly, or if the store fails.
-    pub async fn is_being_destroyed(&self, name: &AssemblyName) -> Result<bool, Error> {
-        Ok(self.windlass.snapshot(name).await?.assembly.goal == State::Absent)
-    }
-
-    /// Removes an application that was to be kept after a failed destruction, if the health check has found that its
-    /// instance no longer exists. The history of the application stays. Returns whether the instance no longer exists.
-    ///
-    /// # Errors
-    /// Fails if the store fails.
-    pub async fn finish_gone(&self, name: &AssemblyName, stop: &Stop) -> Result<bool, Error> {
-        let Some(store) = self.windlass.store(false).await? else { return Ok(false) };
-        let Some(snapshot) = store.load(name).await? else { return Ok(false) };
-        let record = component(&snapshot).and_then(|found| snapshot.elements.get(&found.name));
-        let failure = record.and_then(|record| record.failure.as_ref());
-        if failure.is_none_or(|failure| failure.kind != FailureKind::Gone) {
-            return Ok(false);
-        }
-        self.remove(name, stop).await?;
-        Ok(true)
-    }
-
-    /// Removes an application whose instance does not exist, so no script runs.
-    async fn remove(&self, name: &AssemblyName, stop: &Stop) -> Result<(), Error> {
+        // No instance of the application exists, so no script runs.
         match self.windlass.change(name, Intent::Down, stop).await {
             Ok(started) => drop(started.run(stop).await?),
             // The holder of the lease removes the application, so this process leaves it alone.
             Err(error) if error.holder().is_some() => {}
             Err(error) => return Err(error),
         }
-        Ok(())
+        Ok(true)
     }
 
     pub(super) async fn package(&self, snapshot: &Snapshot) -> Result<Option<Package>, Error> {
@@ -446,9 +416,8 @@ pub(super) fn is_kept(snapshot: &Snapshot) -> Result<(), LaunchError> {
 }
 
 /// Refuses an application without an instance: its launch has not succeeded, or its destruction has begun. If windlass
-/// was killed during the destruction, the call of the destroy script is still open. If the destruction has failed, the
-/// instance may still exist. The application is then refused only if it has no health check, which would tell whether the
-/// instance exists.
+/// was killed during the destruction, the call of the destroy script is still open. If the destruction has failed before
+/// its script has run, the instance still exists, and the application is not refused.
 fn is_launched(snapshot: &Snapshot) -> Result<(), LaunchError> {
     let name = || snapshot.assembly.name.clone();
     let removes = |call: &CallRecord| {
@@ -457,12 +426,8 @@ fn is_launched(snapshot: &Snapshot) -> Result<(), LaunchError> {
     if snapshot.calls.iter().any(removes) {
         return Err(LaunchError::BeingDestroyed(name()));
     }
-    let is_checked = component(snapshot).is_some_and(|found| found.declares(Transition::Integrity));
     match component(snapshot).and_then(|found| snapshot.elements.get(&found.name)) {
-        Some(record)
-            if matches!(record.attempted, Some(Transition::Uninstall | Transition::Delete))
-                && !(is_checked && record.state == State::Inactive) =>
-        {
+        Some(record) if matches!(record.attempted, Some(Transition::Uninstall | Transition::Delete)) => {
             Err(LaunchError::BeingDestroyed(name()))
         }
         Some(record) if record.state == State::Absent && snapshot.assembly.goal == State::Absent => {
@@ -483,7 +448,7 @@ fn why_replaced(snapshot: &Snapshot) -> LaunchError {
     match record.map(|record| record.state) {
         Some(State::Active) | None => LaunchError::WouldReplace(name),
         // `retry` would destroy the application.
-        Some(_) if snapshot.assembly.goal == State::Absent => LaunchError::NotDestroyed(name),
+        Some(_) if snapshot.assembly.goal == State::Absent => LaunchError::BeingDestroyed(name),
         Some(state) => LaunchError::NotActive { name, state },
     }
 }
