@@ -70,7 +70,8 @@ impl Windlass {
             self.engine_env().preview_new(request.clone())?;
             self.store_or_new().await?
         };
-        self.start(store, name, request, warnings, stop).await
+        // Boxed because of its size.
+        Box::pin(self.start(store, name, request, warnings, stop)).await
     }
 
     /// Prepares a change of an existing assembly, for example the intent `down`, `retry`, `scale` or `heal`.
@@ -86,7 +87,8 @@ impl Windlass {
     ) -> Result<Started, Error> {
         let request = request.into();
         let store = self.store_of(name).await?;
-        self.start(store, name, request, Diagnostics::default(), stop).await
+        // Boxed because of its size.
+        Box::pin(self.start(store, name, request, Diagnostics::default(), stop)).await
     }
 
     /// Runs a process to its end, and then the further processes that its intent needs. Returns the result of the last

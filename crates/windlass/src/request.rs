@@ -148,7 +148,7 @@ impl Pending<'_> {
                 woken = watch.next() => drop(woken?),
                 _ = look.tick() => {
                     let holder = self.store.holder(&self.request.assembly).await?;
-                    if absence.is_long(holder.as_ref()) && let Some(started) = self.begin(stop).await? {
+                    if absence.is_long(holder.as_ref()) && let Some(started) = Box::pin(self.begin(stop)).await? {
                         return Ok(started);
                     }
                 }

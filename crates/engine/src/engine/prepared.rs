@@ -133,7 +133,7 @@ impl Prepared {
         let mut machine =
             ProcessMachine::run(engine.tools(), world, plan, process.clone(), engine.env.clock.now());
         if process.unattended && process.intent.concerns_assembly() {
-            machine = machine.interrupted_by(stop.soon.clone());
+            machine.stay_open_after(stop.soon.clone());
         }
         let Options { grace, patience, .. } = engine.options;
         let parts = JournalParts { grace, patience, ..JournalParts::default() };

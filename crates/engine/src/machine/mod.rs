@@ -330,8 +330,8 @@ impl ProcessMachine {
     /// Keeps the record of the process open if the program stops before the process is complete. `stop` is the stop of
     /// the program. A later program then resumes the process. A user's request to stop only this process still ends the
     /// process as cancelled.
-    pub(crate) fn interrupted_by(self, stop: CancellationToken) -> Self {
-        Self { interruption: Some(stop), ..self }
+    pub(crate) fn stay_open_after(&mut self, stop: CancellationToken) {
+        self.interruption = Some(stop);
     }
 
     /// Makes the calls in `answered` undecided if they can't be prepared again. All other such calls stay open.
