@@ -8,7 +8,8 @@ pub(crate) const DONE: ExitCode = ExitCode::SUCCESS;
 /// part.
 pub(crate) const FAILED: ExitCode = ExitCode::FAILURE;
 
-/// Returns exit code 2, for wrong input: nothing was changed.
+/// Returns exit code 2, for wrong input: nothing was changed. A command for several files is an exception: for example,
+/// `fmt` may have rewritten one file before it refuses another file.
 pub(crate) fn wrong_input() -> ExitCode {
     ExitCode::from(2)
 }

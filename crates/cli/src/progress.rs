@@ -1,4 +1,7 @@
 //! A progress display on the terminal.
+//!
+//! The display reads the running steps from the store. So a command also shows the progress of steps that the daemon
+//! executes.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;

@@ -2,8 +2,9 @@
 //!
 //! The tool `lmctl` builds packages from a project. If a descriptor has no name, `lmctl` adds a name. `lmctl`
 //! also replaces a placeholder such as `$lmctl:/contains:/web:/descriptor_name` by the name of a descriptor
-//! that the project contains. The text of the descriptor does not contain these names. A caller that knows
-//! the project passes them to [`read_in`](crate::read_in).
+//! that the project contains. The text of the descriptor does not contain these names. windlass reads a project
+//! directly, and does not build it with `lmctl`. So a caller that knows the project passes the names to
+//! [`read_in`](crate::read_in).
 
 use std::collections::BTreeMap;
 

@@ -18,7 +18,8 @@ use crate::output::{Draft, Mode};
 /// # Errors
 /// Returns an error in each of these cases:
 ///
-/// - The file is missing, is a link, or has several hard links.
+/// - The file is missing, is a link, or has several hard links. The new file replaces the old one by a rename, which
+///   affects only one name of a file.
 /// - The text of the file is not `before`, because another program has changed the file.
 /// - The file can't be written.
 pub fn replace(path: &Path, before: &str, after: &str) -> Result<(), Box<Diagnostic>> {

@@ -1,4 +1,5 @@
 //! The explanations of error codes, such as `WL0112`. Diagnostics and errors of all windlass crates have such codes.
+//! This crate keeps the codes of errors from lower crates, so each code needs only one explanation.
 
 use windlass_source::CodeInfo;
 

@@ -381,6 +381,9 @@ fn with_parameters(
 }
 
 /// Returns the environment variables that set parameters, by their names without the prefix `WINDLASS_PARAM_`.
+///
+/// windlass ignores a variable that names no property of the assembly, because a user may set variables for several
+/// assemblies in one shell.
 fn variables() -> impl Iterator<Item = (String, String)> {
     environment_all()
         .filter_map(|(name, value)| Some((name.strip_prefix("WINDLASS_PARAM_")?.to_owned(), value)))

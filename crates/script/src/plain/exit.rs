@@ -28,9 +28,9 @@ impl Exit {
     /// Returns the result that a plain script states by its exit code; `None` if the script has failed. `role` is
     /// the role of the script, because some exit codes have a meaning only for a health check.
     ///
-    /// For a health check, other exit codes than 0 usually mean that the instance is not active. With the codes 126
-    /// and 127, the result is `None`: a shell exits with one of these codes if it could not run a command, so the
-    /// health check has observed nothing.
+    /// For a health check, other exit codes than 0 usually mean that the instance is not active, as in Kubernetes and
+    /// Nagios. With the codes 126 and 127, the result is `None`: a shell exits with one of these codes if it could not
+    /// run a command, so the health check has observed nothing.
     pub(crate) fn of(role: &Role, outcome: &Outcome) -> Option<Self> {
         match outcome.end {
             End::Exited(0) => Some(Self::Success),

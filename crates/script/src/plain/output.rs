@@ -80,8 +80,12 @@ pub(crate) fn answer(
 
 /// Returns the values that a script wrote.
 ///
+/// The function reads all files of the output folders, because the driver does not know which values the resource
+/// declares. The engine warns of an undeclared value.
+///
 /// # Errors
-/// All problems of all files. If there is a problem, no file is used.
+/// All problems of all files. If there is a problem, no file is used, because an output without the unusable file
+/// would look like a complete one.
 pub(crate) fn read(outcome: &Outcome) -> Result<Written, Vec<Diagnostic>> {
     let mut written = Written::default();
     let mut problems = Vec::new();

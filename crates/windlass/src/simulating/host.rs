@@ -1,4 +1,8 @@
 //! The loop that advances the virtual clock and runs the tasks of the simulation's state machine.
+//!
+//! The virtual clock stands still while a script runs, so all side effects of the script happen at the virtual time of
+//! its start. The paused clock of tokio is unsuitable, because that clock advances while the program waits for a
+//! script.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
