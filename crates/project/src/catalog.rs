@@ -18,7 +18,8 @@
 //! The search skips `_lmctl`, `target`, `node_modules`, folders whose name begins with a dot, and links to a
 //! folder that was already visited. In a package, the search opens only files with the path of a descriptor, such as
 //! `assembly.yaml` or `Definitions/lm/resource.yaml`. The search ignores a `resource.yaml` that is not a descriptor,
-//! because other programs use this file name too.
+//! because other programs use this file name too. If the search opened every YAML file, windlass would read whole
+//! repositories.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

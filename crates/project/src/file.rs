@@ -385,6 +385,7 @@ fn properties(reader: &mut Reader<'_>, node: &Node, reading: Reading) -> BTreeMa
 }
 
 /// Reads the properties of a location into `location`. Returns the [`sources`](Declared::sources) of secret values.
+/// The values keep their types, because scripts read them as YAML.
 fn configure(
     reader: &mut Reader<'_>,
     node: &Node,
@@ -471,6 +472,7 @@ fn existing_entry(reader: &mut Reader<'_>, node: &Node) -> Option<(Existing, Opt
     });
     let descriptor = body.get("type").and_then(|node| descriptor_name(reader, node));
     let name = body.get("name").and_then(|node| reader.text(node, "`name`")).map(str::to_owned);
+    // The values are texts, so `1.10` does not become the number 1.1.
     let properties =
         body.get("properties").map(|node| properties(reader, node, Reading::Text)).unwrap_or_default();
     let mut thing = Existing::listed(descriptor?, name?, properties);
