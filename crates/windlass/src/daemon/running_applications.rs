@@ -11,8 +11,9 @@ use windlass_model::{AssemblyName, State};
 pub(super) struct Applications {
     by_factory: BTreeMap<AssemblyName, BTreeSet<AssemblyName>>,
     factories: BTreeMap<AssemblyName, AssemblyName>,
-    /// The checks and discoveries whose last run failed. Each is named by its assembly, application or factory, and by
-    /// its duty, such as `discovery`. The text is the failure that was reported last.
+    /// The checks and discoveries whose last run failed. The first part of a key is the name of the checked assembly or
+    /// application, or of the factory. The second part is the duty, such as `discovery`. The text is the failure that was
+    /// reported last.
     failing: BTreeMap<(AssemblyName, &'static str), String>,
     /// For each factory, the problems of its last discovery. Each problem belongs to one found instance, which is named
     /// by its natural id.
