@@ -91,7 +91,6 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
             Notice::Ended { assembly, process, status } => {
                 ("ended", Some(assembly), format!("{process} {status}"))
             }
-            Notice::Interrupted { assembly, process } => ("interrupted", Some(assembly), process.to_string()),
             Notice::Stopping { busy } => ("stopping", None, list(busy)),
             Notice::Trouble(trouble) => ("trouble", None, trouble.clone()),
             Notice::Back { store } => ("back", None, format!("{store} is back")),
@@ -157,12 +156,6 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
         Notice::Ended { assembly, process, status } => {
             let style = if *status == ProcessStatus::Completed { GOOD } else { BAD };
             say!("{at} {assembly}: {process} {}", styled(style, status));
-        }
-        Notice::Interrupted { assembly, process } => {
-            say!(
-                "{at} {assembly}: {process} {}; the next `windlass run` resumes it",
-                styled(ODD, "is interrupted")
-            );
         }
         Notice::Stopping { busy } => {
             tell!("{now} the jobs of {} have {grace} s to end; interrupt again to stop them now", list(busy));

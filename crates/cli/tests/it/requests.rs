@@ -230,31 +230,6 @@ fn a_slow_assembly_does_not_delay_another() {
     assert_eq!(keeper.code(), Some(0), "{keeper}");
 }
 
-/// A daemon that is asked to stop interrupts the execution of a request, and the next daemon resumes it.
-#[test]
-fn a_stopped_daemon_leaves_its_process_to_the_next_one() {
-    let install = format!("{}\nanswer", gate("install"));
-    let env = TestEnv::small(
-        "effect: repeatable",
-        &[("Install", &install), ("Start", "answer"), ("Stop", "answer"), ("Uninstall", "answer")],
-    );
-    env.ok(&["up", "small", "--queue"]);
-    let keeper = env.spawn(&["run", "--health", "0"]);
-    until("it installs the box", || env.trace() == ["Install"]);
-    keeper.signal(Signal::TERM);
-    until("it stops", || keeper.stderr().contains("the jobs of small have 10 s to end"));
-    env.open("install");
-    let run = keeper.end();
-    assert_eq!(run.code(), Some(0), "{run}");
-    assert!(run.stdout.contains("small: p2 is interrupted; the next `windlass run` resumes it"), "{run}");
-    let keeper = env.spawn(&["run", "--health", "0"]);
-    until("it has gone on", || keeper.stdout().contains("completed"));
-    keeper.signal(Signal::TERM);
-    keeper.end();
-    assert_eq!(env.trace(), ["Install", "Start"]);
-    assert!(env.ok(&["status"]).stdout.contains("Active"));
-}
-
 /// A new daemon resumes the process of a killed daemon, and waiting commands report this.
 #[test]
 fn a_killed_daemon_resumes_its_process() {

@@ -28,8 +28,8 @@ use crate::world::World;
 ///
 /// The leases are renewed in the background. So a person can think about the plan for hours before the process runs.
 /// If a `Prepared` is dropped, the leases are released in the background, and the record of the process stays
-/// open, as after an interruption. If a program that is no daemon runs the process with a [`Stop`] that is already
-/// requested, the process is recorded as cancelled.
+/// open, as after an interruption. If a program runs the process with a [`Stop`] that is already requested, the
+/// process is recorded as cancelled.
 #[must_use = "nothing happens before it is run"]
 pub struct Prepared {
     pub(super) engine: Engine,
@@ -118,11 +118,7 @@ impl Prepared {
     ///
     /// If the returned future is dropped, the process is interrupted: running jobs continue, and the leases are
     /// released in the background. If the same intent is requested again later, a new process continues from the
-    /// records. `stop` ends the process in an orderly way, and the process is recorded as cancelled.
-    ///
-    /// A process of a daemon stays open after `stop`, so that the next daemon resumes it by [`Intent::Retry`]. A repair
-    /// of a single part and a call of a command are still recorded as cancelled, because a retry would not continue
-    /// them.
+    /// records. `stop` ends the process in an orderly way.
     ///
     /// # Errors
     /// An error of the store. Changes that are already committed remain.
@@ -132,9 +128,6 @@ impl Prepared {
         let env = engine.process_env(renewal.lease(), &world, stop);
         let mut machine =
             ProcessMachine::run(engine.tools(), world, plan, process.clone(), engine.env.clock.now());
-        if process.unattended && process.intent.concerns_assembly() {
-            machine.stay_open_after(stop.soon.clone());
-        }
         let Options { grace, patience, .. } = engine.options;
         let parts = JournalParts { grace, patience, ..JournalParts::default() };
         let result = match renewal.failure() {

@@ -22,7 +22,6 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
 use windlass_driver::{Call, Driver, Observed, Registry, Report};
 use windlass_lifecycle::Plan;
 use windlass_model::assembly::OperationCall;
@@ -211,9 +210,6 @@ pub(crate) struct ProcessMachine {
     /// The number of started steps whose end is not durable yet.
     unfinished: usize,
     cancelling: bool,
-    /// The stop of the program that executes the process. If it is the reason for the cancellation, the record of the
-    /// process stays open. `None` if the record of the process does not stay open.
-    interruption: Option<CancellationToken>,
     ended: bool,
     pub(crate) tally: Tally,
     /// The sources and the targets of the relationships that the process could not create or remove.
@@ -327,13 +323,6 @@ impl ProcessMachine {
         machine
     }
 
-    /// Keeps the record of the process open if the program stops before the process is complete. `stop` is the stop of
-    /// the program. A later program then resumes the process. A user's request to stop only this process still ends the
-    /// process as cancelled.
-    pub(crate) fn stay_open_after(&mut self, stop: CancellationToken) {
-        self.interruption = Some(stop);
-    }
-
     /// Makes the calls in `answered` undecided if they can't be prepared again. All other such calls stay open.
     pub(crate) fn with_answered(self, answered: HashSet<CallId>) -> Self {
         Self { answered, ..self }
@@ -365,7 +354,6 @@ impl ProcessMachine {
             pauses: BTreeSet::new(),
             unfinished: 0,
             cancelling: false,
-            interruption: None,
             ended: false,
             tally: Tally::default(),
             failed_ends: BTreeSet::new(),
@@ -523,8 +511,6 @@ impl ProcessMachine {
     /// continue. Running calls may finish.
     fn cancel(&mut self) {
         self.cancelling = true;
-        // A user may have requested to stop this process only.
-        self.interruption.take_if(|stop| !stop.is_cancelled());
         // The next process resumes these open calls of earlier processes.
         self.left_open.clear();
         for step in self.pauses.clone() {
@@ -546,10 +532,6 @@ impl ProcessMachine {
         let Tally { failed, skipped, undecided, cancelled, .. } = self.tally;
         // A stop that comes during the last steps changes nothing if these steps succeed.
         let is_complete = failed + skipped + undecided + cancelled == 0 && self.runner.is_exhausted();
-        if self.cancelling && !is_complete && self.interruption.is_some() {
-            self.out.acks.push(Ack::ProcessEnded);
-            return;
-        }
         let (status, reason) = if self.cancelling && !is_complete {
             (ProcessStatus::Cancelled, Some("it was stopped on request".to_owned()))
         } else if undecided > 0 {

@@ -142,13 +142,6 @@ pub enum Notice {
         /// The final status of the process.
         status: ProcessStatus,
     },
-    /// A process was interrupted, because the daemon was asked to stop. The next daemon resumes the process.
-    Interrupted {
-        /// The name of the assembly.
-        assembly: AssemblyName,
-        /// The id of the process.
-        process: ProcessId,
-    },
     /// The daemon was asked to stop, and waits for running processes.
     Stopping {
         /// The assemblies with a running process.

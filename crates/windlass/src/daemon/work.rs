@@ -217,12 +217,10 @@ impl Work {
         self.spawn(async move {
             let refused = |why| Notice::Refused { assembly: assembly.clone(), what: what.clone(), why };
             let notice = match caught(seen_through(&context, &assembly, intent)).await {
-                Ok(ended) => ended.map(|ended| {
-                    let (assembly, process) = (assembly.clone(), ended.process.id);
-                    match ended.process.status {
-                        status if status.is_final() => Notice::Ended { assembly, process, status },
-                        _ => Notice::Interrupted { assembly, process },
-                    }
+                Ok(ended) => ended.map(|ended| Notice::Ended {
+                    assembly: assembly.clone(),
+                    process: ended.process.id,
+                    status: ended.process.status,
                 }),
                 Err(error) => Some(refused(error.to_string())),
             };
