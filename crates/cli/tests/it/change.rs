@@ -621,6 +621,16 @@ fn a_process_is_cancelled() {
     assert_snapshot!(env.refuses(&["ps", "show", "p9"]), @"error[WL0556]: there is no process p9; the last one is p2");
 }
 
+/// A retry after a failed adoption adopts the instance. It does not install a second one.
+#[test]
+fn a_failed_adoption_is_adopted_by_a_retry() {
+    let env = TestEnv::small("effect: repeatable", &[("Adopt", "exit 1"), ("Install", "answer")]);
+    assert_eq!(env.run(&["adopt", "small"]).code(), Some(1));
+    assert_eq!(env.run(&["retry", "small"]).code(), Some(1));
+    assert_eq!(env.run(&["retry", "small"]).code(), Some(1));
+    assert_eq!(env.trace(), ["Adopt", "Adopt", "Adopt"]);
+}
+
 /// Existing instances are adopted: Install does not run, and all later transitions work.
 #[test]
 fn existing_parts_are_adopted() {

@@ -68,6 +68,8 @@ pub(super) struct Limits {
     /// The number of additional nodes that each group gets while its nodes change; `None` if the operator gave no
     /// number.
     pub(super) max_surge: Option<MaxSurge>,
+    /// Whether missing elements adopt existing instances. If `false`, missing elements get new instances.
+    pub(super) adopt: bool,
 }
 
 /// A process that is planned, but not recorded yet: its plan, and all data that its execution needs.
@@ -147,7 +149,7 @@ impl EngineEnv {
         } = request;
         let before = snapshot.as_ref().map(|snapshot| snapshot.assembly.clone());
         let goal = before.as_ref().map_or(State::Active, |record| record.goal);
-        let mut intent = recorded(&requested, goal);
+        let mut intent = recorded(&requested, goal, &previous.limits);
         let old_secrets = snapshot.as_ref().map(Secrets::of).unwrap_or_default();
         let called = match &requested {
             Intent::Call { part, command } => Some((part.clone(), command.clone())),
@@ -265,6 +267,7 @@ impl EngineEnv {
                 except: target.options.except,
                 max_unavailable: target.options.max_unavailable.filter(|_| !is_single),
                 max_surge: target.options.max_surge.filter(|_| !is_single),
+                adopt: target.options.adopt,
             },
             intent,
             is_new_version,
@@ -361,11 +364,12 @@ fn refuse_protected(
 }
 
 /// Returns the intent for the record of a process. Usually, this is the `requested` intent. But a requested retry
-/// is recorded as `down` if the assembly is being removed, and otherwise as `up`. `goal` is the recorded goal of
-/// the assembly.
-fn recorded(requested: &Intent, goal: State) -> Intent {
+/// is recorded as `down` if the assembly is being removed, as `adopt` if it continues an adoption, and otherwise as `up`.
+/// `goal` is the recorded goal of the assembly, and `limits` are the limits of the last process.
+fn recorded(requested: &Intent, goal: State, limits: &Limits) -> Intent {
     match requested {
         Intent::Retry if goal == State::Absent => Intent::Down,
+        Intent::Retry if limits.adopt => Intent::Adopt,
         Intent::Retry => Intent::Up,
         requested => requested.clone(),
     }
@@ -475,6 +479,7 @@ fn stored(
             options.except.clone_from(&previous.limits.except);
             options.max_unavailable = previous.limits.max_unavailable;
             options.max_surge = previous.limits.max_surge;
+            options.adopt = previous.limits.adopt;
         }
         Intent::SetState(state) => {
             next.goal = state;

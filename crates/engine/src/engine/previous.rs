@@ -261,8 +261,9 @@ impl Records<'_> {
             before = page.last().map(|process| process.id);
             match page.into_iter().find(|process| process.intent.concerns_assembly()) {
                 Some(process) => {
+                    let adopt = process.intent == Intent::Adopt && process.status != ProcessStatus::Completed;
                     let ProcessRecord { target, except, max_unavailable, max_surge, .. } = process;
-                    return Ok(Limits { target, except, max_unavailable, max_surge });
+                    return Ok(Limits { target, except, max_unavailable, max_surge, adopt });
                 }
                 None if is_last => return Ok(Limits::default()),
                 None => {}
