@@ -26,8 +26,9 @@ pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
     Failure::new(FailureKind::AlreadyExists, message)
 }
 
-/// Reserves the natural id in `report` for the launched application, whose lease is `lease`. `secrets` are the secrets of the call that launches the application. If the natural id contains a secret, the
-/// function does not reserve the id. The call then fails later, because the engine refuses such a report.
+/// Reserves the natural id in `report` for the launched application, whose lease is `lease`. `secrets` are the secrets of
+/// the call that launches the application. If the natural id contains a secret, the function does not reserve the id. The
+/// call then fails later, because the engine refuses such a report.
 ///
 /// # Errors
 /// - If another application of the factory has the id, the launch has failed. If this launch has created an

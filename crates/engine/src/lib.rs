@@ -197,11 +197,11 @@ mod world;
 pub use claim::claimed;
 pub use commands::{KEPT_COMMANDS, command};
 pub use engine::{
-    Answer, Argument, Arguments, Bundle, CheckEnd, Checked, Condition, Consent, Desired, DestructivePlan,
-    DiscoveryQuery, DutyTurn, Ended, Engine, EngineEnv, FactoryDuty, ForgottenPart, ForgottenRecords,
-    FoundRecorder, HandOver, Offer, Options, PlanFingerprint, Prepared, Preview, Pruned, PublishedOutputs,
-    RecordedSecrets, Request, Seen, Selection, Turn, TurnTime, UpOptions, Upkeep, calls_of, check,
-    check_named, check_under, conditions, fingerprint, inventory, is_destroyed, monitor_of, offer, outputs,
+    Absence, Answer, Argument, Arguments, Bundle, CheckEnd, Checked, Condition, Consent, Desired,
+    DestructivePlan, DiscoveryQuery, DutyTurn, Ended, Engine, EngineEnv, FactoryDuty, ForgottenPart,
+    ForgottenRecords, FoundRecorder, HandOver, Offer, Options, PlanFingerprint, Prepared, Preview, Pruned,
+    PublishedOutputs, RecordedSecrets, Request, Seen, Selection, Turn, TurnTime, UpOptions, Upkeep, calls_of,
+    check, check_under, conditions, fingerprint, inventory, is_destroyed, monitor_of, offer, outputs,
     take_turn,
 };
 pub use error::{EngineError, Lack, Loss, MovedTo, NameUse, ProtectedPart, Unplaced};

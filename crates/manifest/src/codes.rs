@@ -521,7 +521,8 @@ application:
         r"A parameter of a launch names a pin that the application does not expose, or one that is no configuration pin.
 A launch can't set the built-in pins of the interfaces `component` and `factory` either, such as
 `component.discoverySchedule`: their values come from the manifest alone. The message lists those that can be set. It is
-a warning if the parameter was given to an earlier revision of the manifest, and `windlass app reconfigure NAME --latest` drops its value.";
+a warning if the parameter was given to an earlier revision of the manifest, and `windlass app reconfigure NAME --latest`
+drops its value.";
     NOTHING_TO_LAUNCH = "WL0641", "nothing to launch",
         r"The manifest has no scripted component, or its check has errors. `windlass check` reports them.";
     SCRIPT_MISSING = "WL0642", "script that is missing",

@@ -142,7 +142,7 @@ impl Windlass {
         match prepared {
             Ok(prepared) => {
                 if let Some(removal) = removal {
-                    removal.note().await?;
+                    self.note(&removal).await;
                 }
                 Ok(Started::own(prepared, warnings, store, from))
             }
@@ -150,6 +150,13 @@ impl Windlass {
                 Err(held(&*store, scope, by, since).await)
             }
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Calls [`Removal::note`] for a removal that has begun. A failure is told, and does not end the removal.
+    pub(crate) async fn note(&self, removal: &Removal) {
+        if let Err(error) = removal.note().await {
+            self.tell(&error.to_string());
         }
     }
 

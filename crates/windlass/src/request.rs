@@ -168,7 +168,7 @@ impl Pending<'_> {
         match Box::pin(engine.take_up(&self.request, &self.windlass.holder(), stop)).await {
             Ok(prepared) => {
                 if self.request.intent == Intent::Down {
-                    Removal::of(&self.store, &self.request.assembly).await?.note().await?;
+                    self.windlass.note(&Removal::of(&self.store, &self.request.assembly).await?).await;
                 }
                 Ok(Some(Started::own(prepared, self.warnings.clone(), self.store.clone(), from)))
             }

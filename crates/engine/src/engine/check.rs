@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt, TryStreamExt, stream};
-use windlass_driver::{Observation, Observed};
+use windlass_driver::Observation;
 use windlass_model::instance::{LogEntry, Status};
 use windlass_model::instance_changes::document_changes;
 use windlass_model::record::{
@@ -75,36 +75,33 @@ pub enum CheckEnd {
 
 /// Checks the health of assemblies. A script reports the condition of each instance, and the engine updates the records
 /// of the assembly accordingly. The result contains no entry for an assembly that does not exist.
+/// `absence` tells what a check means that finds no instance at all.
 ///
 /// # Errors
 /// [`EngineError::Stopped`], or an error of the store. Records that were updated before the error stay updated. An error
 /// that concerns only one assembly is the result of this assembly: [`CheckEnd::Failed`].
-///
-/// If a factory has several running applications, and the checks find none of their instances, an instance that is gone
-/// counts as a failed check. For example, the factory may have the credentials of another account.
 pub async fn check(
     engine: &Engine,
     names: &[AssemblyName],
+    absence: Absence,
     holder: &Holder,
     stop: &Stop,
 ) -> Result<Vec<Checked>, EngineError> {
-    Writer { engine, holder, held: None, doubts: true }.check(names, stop).await
+    Writer { engine, holder, held: None, absence }.check(names, stop).await
 }
 
-/// Checks applications that an operator has named, as [`check`] does. All of their instances may be gone.
-///
-/// # Errors
-/// The errors of [`check`].
-pub async fn check_named(
-    engine: &Engine,
-    names: &[AssemblyName],
-    holder: &Holder,
-    stop: &Stop,
-) -> Result<Vec<Checked>, EngineError> {
-    Writer { engine, holder, held: None, doubts: false }.check(names, stop).await
+/// The meaning of a check that finds none of the instances of a factory, although the factory has several running
+/// applications.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absence {
+    /// The instances are gone. The operator has named their applications.
+    Believed,
+    /// The checks of the applications have failed. For example, the factory may have the credentials of another account.
+    Doubted,
 }
 
-/// Checks applications as [`check`] does, under the lease of their factory.
+/// Checks applications as [`check`] does, under the lease of their factory. The absence of all instances is
+/// [doubted](Absence::Doubted).
 ///
 /// # Errors
 /// The errors of [`check`].
@@ -114,7 +111,9 @@ pub async fn check_under(
     factory: &Lease,
     stop: &Stop,
 ) -> Result<Vec<Checked>, EngineError> {
-    Writer { engine, holder: &factory.holder, held: Some(factory), doubts: true }.check(names, stop).await
+    Writer { engine, holder: &factory.holder, held: Some(factory), absence: Absence::Doubted }
+        .check(names, stop)
+        .await
 }
 
 /// Writes the results of checks to the records.
@@ -123,8 +122,7 @@ struct Writer<'a> {
     holder: &'a Holder,
     /// The lease of the factory that owns the checked applications; `None` if the caller does not hold this lease.
     held: Option<&'a Lease>,
-    /// Whether the checks of a factory's applications count as failed if none of the instances is found.
-    doubts: bool,
+    absence: Absence,
 }
 
 impl<'a> Writer<'a> {
@@ -171,7 +169,7 @@ impl<'a> Writer<'a> {
         if stop.soon.is_cancelled() {
             return Err(EngineError::Stopped);
         }
-        if self.doubts {
+        if self.absence == Absence::Doubted {
             doubt_absence_of_all(&mut answers, &owners, &running);
         }
         let mut news: BTreeMap<AssemblyName, Vec<Answered>> = BTreeMap::new();
@@ -348,39 +346,31 @@ fn doubt_absence_of_all(
     owners: &BTreeMap<AssemblyName, AssemblyName>,
     running: &BTreeMap<AssemblyName, usize>,
 ) {
-    let is_seen = |answer: &Answered| match answer {
-        Answered::Observed { observed, .. } => !matches!(
-            observed.observation,
-            Observation::Absent | Observation::CannotTell(_) | Observation::Unanswered
-        ),
-        Answered::Failed(_) => false,
+    let observation = |answer: &Answered| match answer {
+        Answered::Observed { observed, .. } => Some(observed.observation.clone()),
+        Answered::Failed(_) => None,
     };
-    let seen: BTreeSet<AssemblyName> = answers
+    let found: BTreeSet<&AssemblyName> = answers
         .iter()
-        .filter(|answer| is_seen(answer))
-        .filter_map(|answer| owners.get(&answer.element().assembly()).cloned())
+        .filter(|answer| {
+            use Observation::{Absent, CannotTell, Unanswered};
+            !matches!(observation(answer), None | Some(Absent | CannotTell(_) | Unanswered))
+        })
+        .filter_map(|answer| owners.get(&answer.element().assembly()))
         .collect();
-    for answer in answers.iter_mut() {
+    for answer in answers.iter_mut().filter(|answer| observation(answer) == Some(Observation::Absent)) {
         let element = answer.element().clone();
         let name = element.assembly();
-        let is_gone = |observed: &Observed| observed.observation == Observation::Absent;
-        let Some(owner) = owners.get(&name).filter(|owner| !seen.contains(*owner)) else { continue };
-        if running.get(owner).is_none_or(|number| *number < 2)
-            || !matches!(answer, Answered::Observed { observed, .. } if is_gone(observed))
-        {
+        let Some(owner) = owners.get(&name).filter(|owner| !found.contains(owner)) else { continue };
+        if running.get(owner).is_none_or(|number| *number < 2) {
             continue;
         }
         let message = format!(
             "the health check finds no instance of `{owner}`, so the applications are kept; check the configuration of \
              `{owner}`, or confirm that the instance is gone with `windlass app check {name}`"
         );
-        let failure = Failure::new(FailureKind::Infrastructure, message);
-        *answer = Answered::Failed(Seen {
-            element,
-            state: State::Active,
-            sight: Err(failure),
-            metrics: BTreeMap::new(),
-        });
+        let sight = Err(Failure::new(FailureKind::Infrastructure, message));
+        *answer = Answered::Failed(Seen { element, state: State::Active, sight, metrics: BTreeMap::new() });
     }
 }
 

@@ -33,7 +33,7 @@ mod upkeep;
 
 pub use adopt::{FoundRecorder, inventory};
 pub(crate) use by_queries::ByQueries;
-pub use check::{CheckEnd, Checked, check, check_named, check_under, is_destroyed};
+pub use check::{Absence, CheckEnd, Checked, check, check_under, is_destroyed};
 pub use condition::Condition;
 pub use consent::{Consent, DestructivePlan};
 pub use core::{Engine, Options};

@@ -1,7 +1,7 @@
 //! Health checks in batches.
 
 use windlass_driver::Observation;
-use windlass_engine::{CheckEnd, Seen, Stop, check};
+use windlass_engine::{Absence, CheckEnd, Seen, Stop, check};
 use windlass_model::record::{Effect, FailureKind};
 use windlass_store::StoreError;
 
@@ -103,7 +103,9 @@ async fn a_check_without_news_needs_no_lease() {
     let name = assembly_name("t");
     let (engine, holder) = rig.engine();
     let lease = engine.store.lease(&name, &rig.engine().1).await.unwrap();
-    let checked = || async { check(&engine, std::slice::from_ref(&name), &holder, &Stop::default()).await };
+    let checked = || async {
+        check(&engine, std::slice::from_ref(&name), Absence::Doubted, &holder, &Stop::default()).await
+    };
     let before = rig.look("t").await.elements;
 
     let end = checked().await.unwrap().remove(0).end;
@@ -127,8 +129,11 @@ async fn a_failed_write_of_a_check_is_a_result_and_leaves_no_lease() {
     let (engine, holder) = rig.engine();
     rig.strings.see("part1 Start", Observation::Absent);
     rig.store.fail_next(StoreError::Full { path: "somewhere".into() });
-    let end =
-        check(&engine, std::slice::from_ref(&name), &holder, &Stop::default()).await.unwrap().remove(0).end;
+    let end = check(&engine, std::slice::from_ref(&name), Absence::Doubted, &holder, &Stop::default())
+        .await
+        .unwrap()
+        .remove(0)
+        .end;
     assert!(matches!(end, CheckEnd::Failed(_)), "{end:?}");
     assert!(engine.store.holder(&name).await.unwrap().is_none());
 }

@@ -82,23 +82,24 @@ impl<E: Into<Error>> From<E> for TaskError {
 impl TaskError {
     /// Returns the error of the engine that ended the work; `None` if the work ended for another reason.
     pub(super) fn of_engine(&self) -> Option<&EngineError> {
-        match self {
-            Self::Failed(error) => match &**error {
-                Error::Engine(error) => Some(error),
-                _ => None,
-            },
-            Self::Panicked => None,
+        match self.error()? {
+            Error::Engine(error) => Some(error),
+            _ => None,
         }
     }
 
     /// Returns the error of a launched application or a factory that ended the work; `None` if the work ended for
     /// another reason.
     pub(super) fn of_launch(&self) -> Option<&LaunchError> {
+        match self.error()? {
+            Error::Launch(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    fn error(&self) -> Option<&Error> {
         match self {
-            Self::Failed(error) => match &**error {
-                Error::Launch(error) => Some(error),
-                _ => None,
-            },
+            Self::Failed(error) => Some(error),
             Self::Panicked => None,
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use windlass_driver::{Package, location};
 use windlass_engine::{
-    CheckEnd, Checked, Consent, EngineError, Request, Stop, check as check_health, check_named, is_destroyed,
+    Absence, CheckEnd, Checked, Consent, EngineError, Request, Stop, check as check_health, is_destroyed,
 };
 use windlass_manifest::Role;
 use windlass_manifest::environment::Environment;
@@ -346,13 +346,13 @@ impl<'w> Launcher<'w> {
         }
         let Some(store) = self.windlass.store(false).await? else { return Ok(Vec::new()) };
         // Only applications have an owner, which is their factory.
-        let all = if names.is_empty() { store.owned_names().await? } else { Vec::new() };
-        let (engine, holder) = (self.windlass.engine(store), self.windlass.holder());
-        let checked = if names.is_empty() {
-            check_health(&engine, &all, &holder, stop).await?
+        let (names, absence) = if names.is_empty() {
+            (store.owned_names().await?, Absence::Doubted)
         } else {
-            check_named(&engine, names, &holder, stop).await?
+            (names.to_vec(), Absence::Believed)
         };
+        let engine = self.windlass.engine(store);
+        let checked = check_health(&engine, &names, absence, &self.windlass.holder(), stop).await?;
         for destroyed in checked.iter().filter(|checked| checked.end == CheckEnd::Destroyed) {
             self.finish_destroyed(&destroyed.name, stop).await?;
         }
