@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use windlass_manifest::{Compiled, Launch, check, compile, pins};
+use windlass_manifest::{Compiled, check, pins};
 use windlass_model::Topology;
 use windlass_model::resolve::{Answer, NothingYet, Resolver};
 use windlass_model::template::Template;
 
-use crate::support::{fixture, manifest, show};
+use crate::support::{fixture, launched, manifest, show};
 
 /// Compiles a text as the application `m`, with parameters.
 fn compiled(text: &str, parameters: &[(&str, Value)]) -> Compiled {
@@ -19,16 +19,7 @@ fn compiled(text: &str, parameters: &[(&str, Value)]) -> Compiled {
     assert!(!checked.diagnostics.has_errors(), "{}", checked.diagnostics);
     let parameters: BTreeMap<String, Value> =
         parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-    let (name, assembly, resource) =
-        ("m".parse().unwrap(), "assembly::vm::3".parse().unwrap(), "resource::vm::3".parse().unwrap());
-    let launch = Launch {
-        name: &name,
-        assembly: &assembly,
-        resource: &resource,
-        parameters: &parameters,
-        adopted: false,
-    };
-    compile(&checked, launch)
+    launched(&checked, &parameters)
 }
 
 fn template(template: &Template) -> String {

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use windlass_manifest::grammar::PinText;
-use windlass_manifest::{Launch, check, compile, read};
+use windlass_manifest::{check, read};
 use windlass_source::{Source, apply_fixes};
 
 use crate::campaign::fuzz;
-use crate::support::fixture;
+use crate::support::{fixture, launched};
 
 /// Reads, checks, repairs and compiles a document of arbitrary bytes.
 fn go_through(bytes: &[u8]) {
@@ -19,17 +19,8 @@ fn go_through(bytes: &[u8]) {
     let Some(manifest) = found.manifest else { return };
     let checked = check(&manifest);
     let _ = apply_fixes(source.text(), checked.diagnostics.fixes());
-    let (name, assembly, resource) =
-        ("m".parse().unwrap(), "assembly::m::1".parse().unwrap(), "resource::m::1".parse().unwrap());
     let parameters = BTreeMap::from([("configuration.disks".to_owned(), serde_json::json!([1]))]);
-    let launch = Launch {
-        name: &name,
-        assembly: &assembly,
-        resource: &resource,
-        parameters: &parameters,
-        adopted: false,
-    };
-    let compiled = compile(&checked, launch);
+    let compiled = launched(&checked, &parameters);
     // A manifest that has a role and no errors can be launched, unless it has components of unknown types.
     let is_fine = !checked.diagnostics.has_errors() && checked.role.is_some();
     assert!(compiled.topology.is_some() || compiled.diagnostics.has_errors() || !is_fine);

@@ -1,9 +1,11 @@
 //! Functions that read and check texts, and show the results.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_manifest::{Manifest, Read, check, read};
+use serde_json::Value;
+use windlass_manifest::{Checked, Compiled, Launch, Manifest, Read, check, compile, read};
 use windlass_source::{Diagnostics, Source};
 
 /// Returns the folder of example manifests.
@@ -46,4 +48,12 @@ pub(crate) fn show(diagnostics: &Diagnostics) -> String {
 /// Returns the diagnostics of a text, in the form of [`show`].
 pub(crate) fn messages(text: &str) -> String {
     show(&said(&Source::new("m.yaml", text)))
+}
+
+/// Compiles a checked manifest as the application `m`, with parameters.
+pub(crate) fn launched(checked: &Checked<'_>, parameters: &BTreeMap<String, Value>) -> Compiled {
+    let (name, assembly, resource) =
+        ("m".parse().unwrap(), "assembly::vm::3".parse().unwrap(), "resource::vm::3".parse().unwrap());
+    let launch = Launch { name: &name, assembly: &assembly, resource: &resource, parameters, adopted: false };
+    compile(checked, launch)
 }
