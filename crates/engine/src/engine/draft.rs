@@ -19,7 +19,7 @@ use windlass_model::template::End;
 use windlass_model::work::{Relate, Work};
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
 use windlass_secret::{SecretRef, Sensitive};
-use windlass_store::Snapshot;
+use windlass_store::{Batch, Snapshot};
 
 use super::call;
 use super::consent::{Consent, DestructivePlan};
@@ -50,6 +50,9 @@ pub(super) struct PreviousState {
     /// The limits that a retry takes over from the last process. A process that heals a part or calls a command
     /// does not count as the last process. For other intents than a retry, the limits are empty.
     pub(super) limits: Limits,
+    /// The intent that is recorded for a retry, if the last process has not completed an adoption or a rollback. `None`
+    /// if the last process had another intent or has completed, and for other intents than a retry.
+    pub(super) resumed: Option<Intent>,
     /// The groups that were in a pause between batches of nodes when the last process was interrupted, each
     /// with the end of its pause.
     pub(super) paused: BTreeMap<ElementName, Timestamp>,
@@ -68,8 +71,6 @@ pub(super) struct Limits {
     /// The number of additional nodes that each group gets while its nodes change; `None` if the operator gave no
     /// number.
     pub(super) max_surge: Option<MaxSurge>,
-    /// Whether missing elements adopt existing instances. If `false`, missing elements get new instances.
-    pub(super) adopt: bool,
 }
 
 /// A process that is planned, but not recorded yet: its plan, and all data that its execution needs.
@@ -98,6 +99,8 @@ pub(super) struct Draft {
     pub(super) seen: Option<Vec<Seen>>,
     /// The changes of the records that follow from the health checks in `seen`.
     pub(super) found: Found,
+    /// The batch that ends the interrupted processes before this process. Empty if no process was interrupted.
+    pub(super) closing: Batch,
     /// Values from the record of the assembly before the planned changes; `None` for a new assembly.
     pub(super) before: Option<Before>,
     /// The user's permission to remove or replace installed parts.
@@ -149,7 +152,7 @@ impl EngineEnv {
         } = request;
         let before = snapshot.as_ref().map(|snapshot| snapshot.assembly.clone());
         let goal = before.as_ref().map_or(State::Active, |record| record.goal);
-        let mut intent = recorded(&requested, goal, &previous.limits);
+        let mut intent = recorded(&requested, goal, previous.resumed.as_ref());
         let old_secrets = snapshot.as_ref().map(Secrets::of).unwrap_or_default();
         let called = match &requested {
             Intent::Call { part, command } => Some((part.clone(), command.clone())),
@@ -267,7 +270,6 @@ impl EngineEnv {
                 except: target.options.except,
                 max_unavailable: target.options.max_unavailable.filter(|_| !is_single),
                 max_surge: target.options.max_surge.filter(|_| !is_single),
-                adopt: target.options.adopt,
             },
             intent,
             is_new_version,
@@ -278,6 +280,7 @@ impl EngineEnv {
             broken: target.options.heal.into_iter().collect(),
             seen,
             found,
+            closing: Batch::new(),
             before: before_all,
             consent,
             surplus,
@@ -364,13 +367,14 @@ fn refuse_protected(
 }
 
 /// Returns the intent for the record of a process. Usually, this is the `requested` intent. But a requested retry
-/// is recorded as `down` if the assembly is being removed, as `adopt` if it continues an adoption, and otherwise as `up`.
-/// `goal` is the recorded goal of the assembly, and `limits` are the limits of the last process.
-fn recorded(requested: &Intent, goal: State, limits: &Limits) -> Intent {
+/// is recorded as `down` if the assembly is being removed, as the `resumed` intent if there is one, and otherwise as
+/// `up`. `goal` is the recorded goal of the assembly.
+///
+/// A retry of a rollback must not be recorded as `up`, because a failed `up` may cause a rollback to another version.
+fn recorded(requested: &Intent, goal: State, resumed: Option<&Intent>) -> Intent {
     match requested {
         Intent::Retry if goal == State::Absent => Intent::Down,
-        Intent::Retry if limits.adopt => Intent::Adopt,
-        Intent::Retry => Intent::Up,
+        Intent::Retry => resumed.cloned().unwrap_or(Intent::Up),
         requested => requested.clone(),
     }
 }
@@ -479,7 +483,7 @@ fn stored(
             options.except.clone_from(&previous.limits.except);
             options.max_unavailable = previous.limits.max_unavailable;
             options.max_surge = previous.limits.max_surge;
-            options.adopt = previous.limits.adopt;
+            options.adopt = previous.resumed == Some(Intent::Adopt);
         }
         Intent::SetState(state) => {
             next.goal = state;

@@ -68,7 +68,8 @@ impl Engine {
         if request.intent != Intent::Down {
             self.check_key(name).await?;
         }
-        let snapshot = Box::pin(self.settled(lease, name, request.answer.clone(), stop)).await?;
+        let settled = Box::pin(self.settled(lease, name, request.answer.clone(), stop)).await?;
+        let (snapshot, closing) = settled.unzip();
         if snapshot.is_none() && request.desired.is_none() {
             return Err(self.unknown(name).await?);
         }
@@ -85,6 +86,7 @@ impl Engine {
         // A retry was checked when its intent was first prepared.
         let is_retry = request.intent == Intent::Retry;
         let mut draft = self.env.draft(request, snapshot, previous, seen)?;
+        draft.closing = closing.unwrap_or_default();
         draft.world.commands = open;
         draft.world.configuration = Box::pin(self.records().configuration(&draft.world.assembly)).await?;
         if !is_retry && !self.options.force {
@@ -194,7 +196,9 @@ fn application_intent(draft: &Draft) -> Option<ApplicationIntent> {
 /// Returns the batch of records that begins a process.
 pub(super) fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     let (id, now) = (process.id, process.created);
-    let Found { states, mut batch, .. } = std::mem::take(&mut draft.found);
+    let Found { states, batch: found, .. } = std::mem::take(&mut draft.found);
+    let mut batch = std::mem::take(&mut draft.closing);
+    batch.extend(found);
     for package in &draft.packages {
         batch = batch.put_package(package.to_record());
     }

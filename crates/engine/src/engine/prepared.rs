@@ -63,13 +63,16 @@ pub struct Ended {
     pub outputs: BTreeMap<PropertyName, Resolved>,
     /// The consent that [`continued`](Self::continued) passes on to a further process.
     pub consent: Consent,
-    /// The first changed group that has failed and that demands a rollback; `None` if there is no such group. A
-    /// group has failed if one of its nodes, or a relationship of one of its nodes, has failed. A group demands a
+    /// The first changed group that has failed and that demands a rollback. `None` if there is no such group, or if
+    /// the parts had already reached the desired version together before the process. A group has failed if one of its nodes, or a relationship of one of its nodes, has failed. A group demands a
     /// rollback by the setting `on-failure` in the descriptor.
     pub failed_group: Option<ElementName>,
     /// The groups that still have additional nodes of a rolling change, each with the number of these nodes. A
     /// further process removes the additional nodes.
     pub surge: BTreeMap<ElementName, u32>,
+    /// The last version that all parts had reached before the process, as the process that wrote the version. `None`
+    /// if the parts have never reached a version together.
+    pub last_reached: Option<ProcessId>,
     /// The failed process whose changes were undone by a rollback; `None` if no rollback was requested. The method
     /// [`continued`](Self::continued) requests such rollbacks.
     pub rolled_back: Option<ProcessId>,
@@ -141,6 +144,7 @@ impl Prepared {
         released?;
         Ok(Ended {
             failed_group: failed_group(&machine, &diff),
+            last_reached: machine.world.assembly.reached,
             rolled_back: None,
             surge: machine.world.assembly.surge.clone(),
             process: machine.process().cloned().unwrap_or(process),
@@ -165,8 +169,8 @@ impl Ended {
     /// The function `next` runs one further process: `next` gets the result of the previous process and a request,
     /// executes the request, and returns the result. A further process is needed in three cases:
     ///
-    /// - A batch of nodes has failed, and its group demands a rollback. [`Intent::Rollback`] rolls the assembly
-    ///   back. The demand in the descriptor is the consent to this rollback.
+    /// - A batch of nodes has failed, and its group demands a rollback. [`Intent::Rollback`] restores the version in
+    ///   [`last_reached`](Self::last_reached). The demand in the descriptor is the consent to this rollback.
     /// - A completed change has left additional nodes. [`Intent::Retry`] removes them, which needs no consent.
     /// - An output has changed while the process ran, so other elements have outdated inputs. [`Intent::Retry`]
     ///   updates them. This retry is requested only after a completed `up` or rollback of the whole assembly. If
@@ -183,7 +187,7 @@ impl Ended {
         loop {
             let rolled_back = if ended.needs_rollback() { Some(ended.process.id) } else { ended.rolled_back };
             let request = if ended.needs_rollback() {
-                Request::from(Intent::Rollback(None))
+                Request::from(Intent::Rollback(ended.last_reached))
             } else if ended.needs_closing() && closings < MOST_CLOSINGS {
                 closings += 1;
                 Request::from(Intent::Retry).with_consent(ended.consent.clone())
@@ -240,6 +244,7 @@ impl Ended {
             outputs,
             consent: Consent::None,
             failed_group: None,
+            last_reached: None,
             surge,
             rolled_back: None,
         }
@@ -249,7 +254,14 @@ impl Ended {
 /// Returns the first changed group that has failed and that demands a rollback. A group has failed if one of its
 /// nodes, or a relationship of one of its nodes, has failed. If the process has only added nodes to a group, the
 /// group does not count, because new nodes have no version to return to.
+///
+/// Returns `None` if the parts had reached the desired version together before the process. Such a process only repairs
+/// or re-creates parts, so a rollback would bring back an unrelated earlier version.
 fn failed_group(machine: &ProcessMachine, diff: &Diff) -> Option<ElementName> {
+    let assembly = &machine.world.assembly;
+    if assembly.reached == assembly.version {
+        return None;
+    }
     let topology = machine.world.topology();
     let demands =
         |group: &&Element| group.update.is_some_and(|update| update.on_failure == OnFailure::Rollback);

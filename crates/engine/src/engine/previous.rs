@@ -190,12 +190,13 @@ impl Records<'_> {
             _ => self.versions_since_reached(snapshot).await?,
         };
         let packages = self.packages(snapshot, &versions).await?;
-        let limits = match intent {
-            Intent::Retry => self.last_limits(name).await?,
-            _ => Limits::default(),
+        let last = match intent {
+            Intent::Retry => self.last_of_assembly(name).await?,
+            _ => None,
         };
+        let (limits, resumed) = last.map(retried).unwrap_or_default();
         let paused = self.paused(name).await?;
-        Ok(PreviousState { versions, packages, unfinished, limits, paused })
+        Ok(PreviousState { versions, packages, unfinished, limits, resumed, paused })
     }
 
     /// Returns the groups for which the last process was interrupted during a pause, each with the planned end of
@@ -250,26 +251,29 @@ impl Records<'_> {
         Ok(last.filter(|process| process.status != ProcessStatus::Completed).map(|process| process.intent))
     }
 
-    /// Returns the limits that the operator set for the last process of the whole assembly, such as the elements that
-    /// the plan was allowed to change. Processes that heal a part or call a command are skipped.
-    async fn last_limits(&self, name: &AssemblyName) -> Result<Limits, EngineError> {
+    /// Returns the last process whose intent concerns the whole assembly. Processes that heal a part or call a command
+    /// are skipped.
+    async fn last_of_assembly(&self, name: &AssemblyName) -> Result<Option<ProcessRecord>, EngineError> {
         const PAGE: usize = 16;
         let mut before = None;
         loop {
             let page = self.store.processes_of(name, before, PAGE).await?;
             let is_last = page.len() < PAGE;
             before = page.last().map(|process| process.id);
-            match page.into_iter().find(|process| process.intent.concerns_assembly()) {
-                Some(process) => {
-                    let adopt = process.intent == Intent::Adopt && process.status != ProcessStatus::Completed;
-                    let ProcessRecord { target, except, max_unavailable, max_surge, .. } = process;
-                    return Ok(Limits { target, except, max_unavailable, max_surge, adopt });
-                }
-                None if is_last => return Ok(Limits::default()),
-                None => {}
+            let found = page.into_iter().find(|process| process.intent.concerns_assembly());
+            if found.is_some() || is_last {
+                return Ok(found);
             }
         }
     }
+}
+
+/// Returns the limits that a retry takes over from the last process, and the intent of the process if the retry keeps
+/// this intent. A retry keeps the intent of an adoption or a rollback that has not completed.
+fn retried(last: ProcessRecord) -> (Limits, Option<Intent>) {
+    let ProcessRecord { intent, status, target, except, max_unavailable, max_surge, .. } = last;
+    let is_kept = matches!(intent, Intent::Adopt | Intent::Rollback(_)) && status != ProcessStatus::Completed;
+    (Limits { target, except, max_unavailable, max_surge }, is_kept.then_some(intent))
 }
 
 pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {

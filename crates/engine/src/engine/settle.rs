@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use windlass_executor::{Found, JobId, Runtime, RuntimeError};
 use windlass_model::record::{
-    Assumption, CallRecord, CallState, Event as Happening, EventDraft, Failure, ProcessStatus,
+    Assumption, CallRecord, CallState, Event as Happening, EventDraft, Failure, ProcessRecord, ProcessStatus,
 };
 use windlass_model::resolve::MAX_VALUE;
 use windlass_model::{AssemblyName, CallId, ElementName, InstanceId, ProcessId, PropertyName, Topology};
@@ -27,24 +27,28 @@ use crate::machine::{Command, Event, Preparer, ProcessMachine};
 use crate::stop::Stop;
 
 impl Engine {
-    /// Completes the records of interrupted processes of an assembly, and returns the records of the assembly.
-    /// Returns `None` if the assembly does not exist.
+    /// Completes the calls of interrupted processes of an assembly. Returns the records of the assembly, and the batch
+    /// that ends the interrupted processes. Returns `None` if the assembly does not exist.
     ///
-    /// The function repeats the open calls, so that their ends are recorded. Then it ends the interrupted
-    /// processes, and removes their jobs. `assume` is the operator's answer about calls whose outcome windlass
-    /// can't determine.
+    /// The function repeats the open calls, so that their ends are recorded. Then it removes the jobs of the
+    /// interrupted processes. `assume` is the operator's answer about calls whose outcome windlass can't determine.
+    ///
+    /// The caller commits the returned batch together with the record of the next process. Until then, the
+    /// interrupted processes stay open: a refused intent does not end them, and a daemon can still resume them. There
+    /// is one exception: if a call needs the operator's answer, the function itself ends the processes.
     pub(super) async fn settled(
         &self,
         lease: &Lease,
         name: &AssemblyName,
         assume: Option<Answer>,
         stop: &Stop,
-    ) -> Result<Option<Snapshot>, EngineError> {
+    ) -> Result<Option<(Snapshot, Batch)>, EngineError> {
         let Some(mut snapshot) = self.store.load(name).await? else {
             self.sweep(name, stop).await?;
             return Ok(None);
         };
         let interrupted = snapshot.processes.clone();
+        let mut closing = self.closing(&interrupted);
         self.refuse_damaged(&snapshot)?;
         self.reopen(&mut snapshot).await?;
         let mut unprepared = Vec::new();
@@ -56,7 +60,12 @@ impl Engine {
         let unprepared =
             |answered| EngineError::Unprepared { name: name.clone(), calls: unprepared, answered };
         if !has_unprepared {
-            self.close(lease, &snapshot, stop).await?;
+            if stop.soon.is_cancelled() {
+                return Err(EngineError::Stopped);
+            }
+            if !closing.is_empty() && !snapshot.calls.is_empty() {
+                self.store.commit(lease, std::mem::take(&mut closing)).await?;
+            }
             self.sweep(name, stop).await?;
         } else if assume.is_none() || snapshot.calls.iter().all(|call| call.state != CallState::Undecided) {
             return Err(unprepared(false));
@@ -74,7 +83,7 @@ impl Engine {
             snapshot = self.reload(name).await?;
         }
         snapshot.processes = interrupted;
-        Ok(Some(snapshot))
+        Ok(Some((snapshot, closing)))
     }
 
     /// Opens an undecided call again if both of these statements hold, because this program may then find out the
@@ -241,32 +250,22 @@ impl Engine {
         Ok(batches.collect())
     }
 
-    /// Ends interrupted processes as Failed.
-    async fn close(&self, lease: &Lease, snapshot: &Snapshot, stop: &Stop) -> Result<(), EngineError> {
-        if stop.soon.is_cancelled() {
-            return Err(EngineError::Stopped);
-        }
+    /// Returns the batch that ends interrupted processes as Failed.
+    fn closing(&self, interrupted: &[ProcessRecord]) -> Batch {
         let now = self.env.clock.now();
-        let mut batch = Batch::new();
-        for process in &snapshot.processes {
+        interrupted.iter().fold(Batch::new(), |batch, process| {
             let reason = Some("it was interrupted: the process that executed it exited".to_owned());
-            let mut ended = process.clone();
-            ended.status = ProcessStatus::Failed;
-            ended.ended = Some(now);
-            ended.reason.clone_from(&reason);
-            let happening = Happening::ProcessEnded { status: ProcessStatus::Failed, reason };
+            let status = ProcessStatus::Failed;
+            let happening = Happening::ProcessEnded { status, reason: reason.clone() };
             let draft = EventDraft {
                 at: now,
                 assembly: process.assembly.clone(),
                 process: Some(process.id),
                 body: happening,
             };
-            batch = batch.put_process(ended).event(draft);
-        }
-        if !batch.is_empty() {
-            self.store.commit(lease, batch).await?;
-        }
-        Ok(())
+            let ended = ProcessRecord { status, ended: Some(now), reason, ..process.clone() };
+            batch.put_process(ended).event(draft)
+        })
     }
 
     /// Removes the jobs of an assembly's processes from the runtimes.

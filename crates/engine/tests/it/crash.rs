@@ -411,3 +411,22 @@ async fn a_job_whose_record_is_lost_is_asked_about_without_its_runtime() {
     }
     assert!(asked > 5, "asked {asked} times");
 }
+
+/// A refused intent does not end an interrupted process. The process stays open until the next process is recorded, so
+/// a daemon can still resume it.
+#[tokio::test(start_paused = true)]
+async fn a_refused_intent_leaves_an_interrupted_process_open() {
+    let rig = Rig::new(Effect::Repeatable);
+    assert!(rig.up_until_killed(sketch().desired(), Duration::from_millis(15)).await);
+    let refused = rig.ask("t", Intent::Heal(element("t__nothing"))).await;
+    assert!(refused.is_err(), "{refused:?}");
+    let open = rig.look("t").await;
+    assert_eq!(open.processes.len(), 1);
+    assert!(open.calls.is_empty(), "the calls are settled: {:?}", open.calls);
+    let next = rig.ask("t", Intent::Retry).await.unwrap();
+    assert_eq!(next.process.continues, Some(open.processes[0].id));
+    assert_eq!(next.process.status, ProcessStatus::Completed);
+    assert!(rig.look("t").await.processes.is_empty());
+    let before = rig.store.process(open.processes[0].id).await.unwrap().unwrap();
+    assert_eq!(before.status, ProcessStatus::Failed);
+}

@@ -102,15 +102,73 @@ async fn a_rollback_skips_the_version_with_additional_nodes() {
     let rig = Rig::new(Effect::Once);
     whole(&rig, Request::up(nodes(3, "a", surges()))).await;
     whole(&rig, Request::up(nodes(3, "b", surges()))).await;
-    let value = async || {
-        let topology = rig.look("t").await.assembly.topology;
-        let node = topology.get(&element("t__g__1")).unwrap();
-        node.properties["in"].value.clone()
-    };
-    assert_eq!(value().await, Some(Template::literal("b")));
+    assert_eq!(desired_value(&rig).await, Some(Template::literal("b")));
     whole(&rig, Intent::Rollback(None)).await;
-    assert_eq!(value().await, Some(Template::literal("a")));
+    assert_eq!(desired_value(&rig).await, Some(Template::literal("a")));
     assert_eq!(group(&rig).await, "g__1 Active, g__2 Active, g__3 Active");
+}
+
+/// Returns the value `in` of the first node in the recorded desired topology.
+async fn desired_value(rig: &Rig) -> Option<Template> {
+    let topology = rig.look("t").await.assembly.topology;
+    topology.get(&element("t__g__1")).unwrap().properties["in"].value.clone()
+}
+
+/// If a rollback fails, `retry` resumes the rollback. If the retry fails too, the assembly does not return to the
+/// version whose failure caused the rollback.
+#[tokio::test(start_paused = true)]
+async fn a_retried_rollback_stays_a_rollback() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(nodes(3, "a", rolls_back())).await.unwrap();
+    for _ in 0..3 {
+        rig.strings.act("g__1 Start", Act::Fail);
+    }
+    // The change, its rollback and the first retry fail.
+    let rolled = whole(&rig, Request::up(nodes(3, "b", rolls_back()))).await;
+    assert_eq!((rolled.process.status, rolled.process.id.0), (ProcessStatus::Failed, 3));
+    let retried = whole(&rig, Intent::Retry).await;
+    assert_eq!(retried.process.intent.to_string(), "rollback to p1");
+    assert_eq!((retried.process.status, retried.process.id.0), (ProcessStatus::Failed, 4));
+    assert_eq!(desired_value(&rig).await, Some(Template::literal("a")));
+    let retried = whole(&rig, Intent::Retry).await;
+    assert_eq!(retried.process.status, ProcessStatus::Completed);
+    assert_eq!(desired_value(&rig).await, Some(Template::literal("a")));
+    // A retry of the completed rollback is an `up`.
+    let again = whole(&rig, Intent::Retry).await;
+    assert_eq!((again.process.intent, again.tally.succeeded), (Intent::Up, 0));
+}
+
+/// A failed group rolls back only a change of the version. After a rollback, the failure of a repair does not bring
+/// back the version from before the rollback.
+#[tokio::test(start_paused = true)]
+async fn a_repair_without_a_new_version_does_not_roll_back() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(nodes(3, "a", rolls_back())).await.unwrap();
+    rig.strings.act("g__1 Start", Act::Fail);
+    let rolled = whole(&rig, Request::up(nodes(3, "b", rolls_back()))).await;
+    assert_eq!((rolled.process.status, rolled.process.id.0), (ProcessStatus::Completed, 3));
+    rig.strings.act("g__2 Start", Act::Fail);
+    let mut replace = nodes(3, "a", rolls_back());
+    replace.options.replace = [element("t__g__2")].into();
+    let failed = whole(&rig, Request::up(replace)).await;
+    assert_eq!((failed.process.status, failed.process.id.0), (ProcessStatus::Failed, 4));
+    assert_eq!(failed.failed_group, None);
+    assert_eq!(desired_value(&rig).await, Some(Template::literal("a")));
+}
+
+/// An automatic rollback returns to the last version that all parts have reached, and not to a version that has failed.
+#[tokio::test(start_paused = true)]
+async fn an_automatic_rollback_skips_failed_versions() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(nodes(3, "a", Update::default())).await.unwrap();
+    rig.strings.act("g__1 Start", Act::Fail);
+    let failed = whole(&rig, Request::up(nodes(3, "b", Update::default()))).await;
+    assert_eq!((failed.process.status, failed.process.id.0), (ProcessStatus::Failed, 2));
+    rig.strings.act("g__1 Start", Act::Fail);
+    let rolled = whole(&rig, Request::up(nodes(3, "c", rolls_back()))).await;
+    assert_eq!(rolled.process.intent.to_string(), "rollback to p1");
+    assert_eq!(rolled.process.status, ProcessStatus::Completed);
+    assert_eq!(desired_value(&rig).await, Some(Template::literal("a")));
 }
 
 #[tokio::test(start_paused = true)]
