@@ -74,7 +74,7 @@ pub enum EngineError {
          and leaves its instance as it is, and `windlass app destroy {0}` removes the instance"
     )]
     PartOfApplication(AssemblyName),
-    /// The assembly is to be exported, and commands of it wait for their final results.
+    /// The assembly can't be exported, because some of its commands have not reported their final results yet.
     #[error(
         "`{name}` has open commands, whose results an export would lose: {}; wait until `windlass app check {name}` \
          reports the results, or give them up with `--force`",

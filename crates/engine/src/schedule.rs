@@ -206,7 +206,8 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
         self.duties.insert(key, Duty { timing: Some(timing), next, is_running, fired });
     }
 
-    /// Removes a duty. If a running duty is removed and added again, it starts again after its run has ended.
+    /// Removes a duty (a repeated task). If a running duty is removed and added again, its next run starts only after
+    /// the present run has ended.
     pub fn remove(&mut self, key: &K) {
         let Some(mut duty) = self.duties.remove(key) else { return };
         if let Some(next) = duty.next.take() {

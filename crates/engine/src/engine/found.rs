@@ -151,9 +151,9 @@ fn is_only_installed(world: &World, name: &ElementName) -> bool {
     !is_protected && !declares(Transition::Start) && !declares(Transition::Stop)
 }
 
-/// Returns the pairs whose operations may be called on an element in `gone`. If `gone` is empty, there are no
-/// such pairs. Otherwise, all existing pairs of the assembly are returned, because each of them may have an
-/// operation on an element in `gone`.
+/// Returns the pairs whose operations may be called on an element in `gone`. A pair is one source and one target of a
+/// relationship. If `gone` is empty, there are no such pairs. Otherwise, the result contains all existing pairs of the
+/// assembly, because each of them may have an operation on an element in `gone`.
 fn pairs_with(world: &World, gone: &BTreeSet<ElementName>) -> Vec<PairKey> {
     if gone.is_empty() {
         return Vec::new();

@@ -149,7 +149,8 @@ pub(crate) struct Level {
     pub(crate) kind: LevelKind,
 }
 
-/// The kind of a [`Level`]. A level belongs to a document, to the bindings, or to neither.
+/// The kind of a [`Level`]. A level belongs to a document, to the bindings (values that the caller has set), or to
+/// neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LevelKind {
     Document,

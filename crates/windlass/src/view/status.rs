@@ -489,9 +489,13 @@ impl ProcessView {
 }
 
 impl CancelledView {
-    /// Returns the last process of the assembly if this process was cancelled, and either the assembly has not reached
-    /// its goal state, or the process was to apply a new version of the assembly. In the second case, some parts may still
-    /// have their old values. Returns `None` if the assembly has a process that has not ended.
+    /// Returns the last process of the assembly if this process was cancelled and its work may be incomplete. There are
+    /// two such cases:
+    ///
+    /// - The assembly has not reached its goal state.
+    /// - The process was to apply a new version of the assembly. Some parts may still have their old values.
+    ///
+    /// Returns `None` if the assembly has a process that has not ended.
     async fn of(store: &dyn Store, snapshot: &Snapshot) -> Result<Option<Self>, Error> {
         let goal = snapshot.assembly.goal;
         let has_reached = states(snapshot).all(|state| state == goal) && leaving(snapshot).is_empty();
