@@ -36,8 +36,8 @@ pub enum JobEvent {
         /// Bytes of the chunk.
         chunk: Vec<u8>,
     },
-    /// The runtime can't send some bytes, because it has not stored them. The runtime stores at most
-    /// [`Limits::spill_bytes`](crate::Limits::spill_bytes) of the output of a job.
+    /// The runtime can't send some bytes of a stream, because it has not stored them. The stream was longer than its
+    /// storage limit ([`Limits::spill_bytes`](crate::Limits::spill_bytes)).
     Omitted {
         /// Stream to which the job wrote the omitted bytes.
         stream: Stream,

@@ -534,8 +534,8 @@ impl RelationshipView {
     }
 }
 
-/// Returns the pairs of nodes that a relationship does not connect, although both nodes have reached the
-/// states that it requires.
+/// Returns the pairs of nodes that a relationship does not connect, although both nodes have reached the states
+/// that the relationship requires. The result is empty if the assembly is to be removed.
 fn missing(snapshot: &Snapshot, relationship: &Relationship, there: &[&PairRecord]) -> Vec<PairView> {
     if snapshot.assembly.goal == State::Absent {
         return Vec::new();
