@@ -161,9 +161,9 @@ fn pairs_with(world: &World, gone: &BTreeSet<ElementName>) -> Vec<PairKey> {
     world.pairs.there().map(|pair| pair.key.clone()).collect()
 }
 
-/// Updates the record of a pair after the elements in `gone` were found missing. The record lists the operations that
-/// will remove the pair, or undo its incomplete creation. No operation can run on a missing element, so the function
-/// deletes the operations of missing elements from the list.
+/// Updates the record of a pair (one source and one target of a relationship) after the elements in `gone` were found
+/// missing. The record lists the operations that will remove the pair, or undo its incomplete creation. No operation
+/// can run on a missing element, so the function deletes the operations of missing elements from the list.
 ///
 /// If the list is then empty, the pair is recorded as not existing.
 fn spare(world: &mut World, key: PairKey, gone: &BTreeSet<ElementName>, batch: &mut Batch) {

@@ -162,7 +162,8 @@ pub(crate) enum LevelKind {
 }
 
 impl Level {
-    /// Creates a level for a document without stubs, inside the environment `outer`.
+    /// Creates a level (the state that all expressions of a document share) for a document without stubs. The document
+    /// is inside the environment `outer`.
     pub(crate) fn nested(outer: &Env, source: &str) -> Self {
         let state = outer.state().clone();
         Self {
