@@ -54,8 +54,8 @@ impl Concealed {
         Self { ranges }
     }
 
-    /// Returns the range `part` of the text with each secret byte replaced by a star. All other bytes keep
-    /// their position.
+    /// Returns the range `part` of the text with a star in place of each secret byte. Line breaks stay, and all other
+    /// bytes keep their position.
     pub(crate) fn masked(&self, text: &str, part: Range<usize>) -> String {
         let mut bytes = text.as_bytes()[part.clone()].to_vec();
         for range in &self.ranges {

@@ -175,8 +175,8 @@ fn read_body(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) {
     }
 }
 
-/// Reads the key `type`. Returns `true` if the type is the word `read_only`. Some published descriptors
-/// contain this word in place of the flag `read-only: true`.
+/// Reads the key `type`. Returns `true` if the type is `read-only` or a similar word, such as `read_only`. Some
+/// published descriptors contain such a word in place of the flag `read-only: true`.
 fn read_type(reader: &mut Reader<'_>, body: &Mapping, decl: &mut PropertyDecl) -> bool {
     let Some(entry) = body.entry("type") else { return false };
     let Some(kind) = reader.text(&entry.value, "`type`") else { return false };

@@ -122,7 +122,7 @@ impl Descriptors<'_> {
     }
 }
 
-/// Returns the schema of a value that is read as text. The schema also accepts numbers and booleans. If a
+/// Returns the schema of a value that is read as text. The schema also accepts numbers, booleans and null. If a
 /// descriptor contains a number or a boolean, such as `1.10`, the value is the text exactly as written.
 fn text(definitions: &mut Definitions) -> Value {
     definitions.refer("Text", |_| json!({"type": ["string", "number", "boolean", "null"]}))

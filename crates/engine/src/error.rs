@@ -74,7 +74,7 @@ pub enum EngineError {
          and leaves its instance as it is, and `windlass app destroy {0}` removes the instance"
     )]
     PartOfApplication(AssemblyName),
-    /// The assembly is to be exported, and commands of it wait for their final results.
+    /// The assembly can't be exported, because some of its commands have not reported their final results yet.
     #[error(
         "`{name}` has open commands, whose results an export would lose: {}; wait until `windlass app check {name}` \
          reports the results, or give them up with `--force`",
@@ -236,7 +236,7 @@ pub enum EngineError {
         name: AssemblyName,
         /// The records of the calls, each with the reason.
         calls: Vec<(CallRecord, Failure)>,
-        /// Whether the engine has recorded an answer of the operator about other calls.
+        /// Whether the engine has recorded the operator's answer about undecided calls, which are not in `calls`.
         answered: bool,
     },
     /// The operator has given an answer about undecided calls, but the assembly has no undecided call. A call is

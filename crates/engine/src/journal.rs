@@ -102,8 +102,8 @@ pub(crate) struct CallContext {
     /// `None` if there is no such reason. If there is a reason, the call must not begin its first job. A job that
     /// an earlier process has begun is still awaited.
     failed_endpoint: Option<Failure>,
-    /// The other host or folder, if an earlier process made this attempt of the call there. This program can't find
-    /// the jobs of such an attempt. `None` for all other attempts.
+    /// The host and the folder of the earlier process that made this attempt of the call. The field is set only if this
+    /// program runs on another host or in another folder, and so can't find the jobs of the attempt.
     elsewhere: Option<String>,
     /// A text that every job id of this attempt contains: for example, `a2` for the second attempt. The job ids of
     /// other attempts and of observations contain another text.

@@ -113,8 +113,8 @@ impl Timing {
 #[derive(Debug, Clone)]
 pub struct Schedule<K> {
     duties: BTreeMap<K, Duty>,
-    /// The duties that wait for their next fire time, sorted by this time. A running duty is added when its run has
-    /// ended.
+    /// The duties (repeated tasks) that wait for their next fire time, sorted by this time. A running duty is added
+    /// when its run has ended.
     agenda: BTreeSet<(Timestamp, K)>,
     /// The argument `now` of the last call of [`set`](Self::set), [`start`](Self::start) or [`ended`](Self::ended).
     /// An earlier `now` in the next call shows that the clock was set back.
@@ -206,7 +206,8 @@ impl<K: Ord + Clone + Hash> Schedule<K> {
         self.duties.insert(key, Duty { timing: Some(timing), next, is_running, fired });
     }
 
-    /// Removes a duty. If a running duty is removed and added again, it starts again after its run has ended.
+    /// Removes a duty (a repeated task). If a running duty is removed and added again, its next run starts only after
+    /// the present run has ended.
     pub fn remove(&mut self, key: &K) {
         let Some(mut duty) = self.duties.remove(key) else { return };
         if let Some(next) = duty.next.take() {

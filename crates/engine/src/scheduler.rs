@@ -11,8 +11,8 @@ use crate::host::{Dispatcher, Host, Incoming, Work};
 use crate::schedule::{Change, Schedule, Started, Timing};
 use crate::stop::Stop;
 
-/// The capacity of each of two channels. One channel carries changes from the program to the schedule. The other
-/// channel carries started duties from the schedule to the program.
+/// The capacity of each of two channels. One channel carries changes from the program to the schedule. Through the
+/// other channel, the schedule tells the program which duties (repeated tasks) have started.
 const QUEUE: usize = 64;
 
 /// A [`Schedule`] that a [`Host`] runs until a stop. If the `Scheduler` is dropped, the schedule ends, too.

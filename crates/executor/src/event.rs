@@ -36,9 +36,8 @@ pub enum JobEvent {
         /// Bytes of the chunk.
         chunk: Vec<u8>,
     },
-    /// The job wrote more bytes than the runtime stores
-    /// ([`Limits::spill_bytes`](crate::Limits::spill_bytes)). The runtime can't send the bytes beyond this
-    /// limit.
+    /// The runtime can't send some bytes of a stream, because it has not stored them. The stream was longer than its
+    /// storage limit ([`Limits::spill_bytes`](crate::Limits::spill_bytes)).
     Omitted {
         /// Stream to which the job wrote the omitted bytes.
         stream: Stream,

@@ -353,7 +353,7 @@ impl Job {
         self
     }
 
-    /// Sets the action of the runtime when the process that submitted the job dies.
+    /// Sets what the runtime does with the job when the process that submitted the job dies.
     pub fn on_owner_death(mut self, on_owner_death: OnOwnerDeath) -> Self {
         self.on_owner_death = on_owner_death;
         self

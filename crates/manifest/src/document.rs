@@ -231,6 +231,6 @@ pub struct Presentation {
 pub struct Binding {
     /// Place of the binding in the manifest.
     pub span: Span,
-    /// The two connected components or interfaces, in the order of the entry.
+    /// The two connected components or interfaces, in the order in which the entry lists them.
     pub sides: [Spanned<Target>; 2],
 }

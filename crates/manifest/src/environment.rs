@@ -115,7 +115,7 @@ pub enum EnvironmentError {
     /// name that the caller has given.
     #[error("the location `{0}` is not the scripting service of the environment")]
     NoScripting(String),
-    /// The service was chosen for a component of another service, so it can't be removed.
+    /// A service can't be removed from the environment, because it was chosen for a component of another service.
     #[error("`{service}` is chosen by {}; remove that with `env bind --remove` first", listed(by))]
     Chosen {
         /// The service that can't be removed.

@@ -1,8 +1,8 @@
 //! The references `${…}` between the properties of a topology, stored as positions.
 //!
-//! Each name is looked up once, when the topology is created. No look-up depends on another one, so the processor
-//! overlaps their memory accesses. If the resolver looked up the names during the evaluation, each look-up would
-//! have to wait for the end of the previous one.
+//! Each name is looked up once, when the topology is created. These look-ups are independent of each other, so the
+//! processor overlaps their memory accesses. If the resolver looked up the names during the evaluation, each look-up
+//! would have to wait for the end of the previous look-up.
 
 use indexmap::IndexMap;
 

@@ -80,8 +80,8 @@ impl fmt::Display for Batch {
 /// steps instead of 1000.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relate {
-    /// The direction of the change: the step creates the pairs, removes the pairs, or undoes operations of an
-    /// incomplete creation.
+    /// The direction of the change: the step creates pairs, removes pairs, or undoes the operations of an incomplete
+    /// creation. A pair is one source and one target of the relationship.
     pub direction: Direction,
     /// The assembly element that declares the relationship.
     pub assembly: ElementName,

@@ -20,8 +20,8 @@ use crate::status::{StatusSaid, said_of};
 /// The answer of a script for the instance of a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
-    /// The changes that the script reported. The [verdict](crate::verdict) decides whether the instance has
-    /// settled.
+    /// The changes that the script reported. The [verdict](crate::verdict) decides whether the instance has settled:
+    /// whether it has reached the requested state.
     pub(crate) report: Report,
     /// The status of the instance after the script's updates; `None` if the script reported no status.
     pub(crate) status: Option<StatusSaid>,

@@ -1,4 +1,5 @@
-//! The result of a call: whether the action succeeded, and whether the instance has settled.
+//! The result of a call: whether the action succeeded, and whether the instance has settled (has reached the
+//! requested state).
 
 use windlass_driver::{Call, Failure, FailureKind, Settled};
 

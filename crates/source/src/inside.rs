@@ -42,8 +42,8 @@ struct Part {
 }
 
 impl Inside {
-    /// Returns the source span of a byte range of the text. If the range can't be located, returns the span
-    /// of the whole scalar.
+    /// Returns the source span of a byte range of the text. If the text could not be matched with the source, returns
+    /// the span of the whole scalar. For a range after the last part, returns an empty span at the end of the scalar.
     pub fn span(&self, range: Range<usize>) -> Span {
         let Some(start) = self.part(range.start) else {
             // Line breaks at the end of a block scalar are not part of its span.

@@ -53,8 +53,8 @@ pub(crate) enum Mode {
 /// `status` and `note`, and the place `/$set/status.note`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cursor {
-    /// The keys of a path in the document. In the check of a document, it is the path of the value that is being
-    /// checked. In the check of an update, it is the path that the update changes.
+    /// The keys of the current path in the document. If a document is checked, this is the path of the value that is
+    /// being checked. If an update is checked, this is the path that the update changes.
     pub(crate) keys: Vec<String>,
     /// The place in the checked JSON value. This value is an update or a document.
     pub(crate) place: Place,

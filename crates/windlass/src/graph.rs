@@ -56,8 +56,8 @@ impl Views<'_> {
         Ok((drawing, warnings))
     }
 
-    /// Draws an assembly of the store, as the last intent requested it. For [`GraphView::Plan`], draws the
-    /// plan of the assembly's last process.
+    /// Draws the desired version of an assembly of the store. For [`GraphView::Plan`], draws the plan of the assembly's
+    /// last process.
     ///
     /// # Errors
     ///

@@ -107,7 +107,7 @@ fn fixes(found: &[Diagnostic]) -> impl Iterator<Item = &Fix> {
     found.iter().filter_map(Diagnostic::certain_fix)
 }
 
-/// Returns the text of the file to which the diagnostics belong, with their fixes applied.
+/// Returns the text of the file to which the diagnostics belong, after the fixes of the diagnostics were applied.
 fn texts_of(found: &[Diagnostic]) -> String {
     let text = found.first().and_then(Diagnostic::place).map_or("", |place| place.source().text());
     apply_fixes(text, fixes(found))

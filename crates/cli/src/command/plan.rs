@@ -106,7 +106,8 @@ fn show_steps(plan: &PlanView, format: Format, detailed: bool, whole: bool) -> E
 pub(crate) const MOST_LISTED: usize = 100;
 pub(crate) const FEW_LISTED: usize = 20;
 
-/// Prints a list of the changes, and then the counts of all changes. Destructive changes come first in the list.
+/// Prints a list of the changes, then notes about packages and protection, and then the counts of all changes.
+/// Destructive changes come first in the list.
 ///
 /// A list with more than [`MOST_LISTED`] lines is cut to [`FEW_LISTED`] lines. If the destructive changes alone
 /// need more lines, the list is cut after the last destructive change.

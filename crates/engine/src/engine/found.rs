@@ -151,9 +151,9 @@ fn is_only_installed(world: &World, name: &ElementName) -> bool {
     !is_protected && !declares(Transition::Start) && !declares(Transition::Stop)
 }
 
-/// Returns the pairs whose operations may be called on an element in `gone`. If `gone` is empty, there are no
-/// such pairs. Otherwise, all existing pairs of the assembly are returned, because each of them may have an
-/// operation on an element in `gone`.
+/// Returns the pairs whose operations may be called on an element in `gone`. A pair is one source and one target of a
+/// relationship. If `gone` is empty, there are no such pairs. Otherwise, the result contains all existing pairs of the
+/// assembly, because each of them may have an operation on an element in `gone`.
 fn pairs_with(world: &World, gone: &BTreeSet<ElementName>) -> Vec<PairKey> {
     if gone.is_empty() {
         return Vec::new();
@@ -161,9 +161,9 @@ fn pairs_with(world: &World, gone: &BTreeSet<ElementName>) -> Vec<PairKey> {
     world.pairs.there().map(|pair| pair.key.clone()).collect()
 }
 
-/// Updates the record of a pair after the elements in `gone` were found missing. The record lists the operations that
-/// will remove the pair, or undo its incomplete creation. No operation can run on a missing element, so the function
-/// deletes the operations of missing elements from the list.
+/// Updates the record of a pair (one source and one target of a relationship) after the elements in `gone` were found
+/// missing. The record lists the operations that will remove the pair, or undo its incomplete creation. No operation
+/// can run on a missing element, so the function deletes the operations of missing elements from the list.
 ///
 /// If the list is then empty, the pair is recorded as not existing.
 fn spare(world: &mut World, key: PairKey, gone: &BTreeSet<ElementName>, batch: &mut Batch) {

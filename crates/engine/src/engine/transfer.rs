@@ -228,8 +228,9 @@ impl Upkeep<'_> {
         if here { Err(EngineError::AlreadyHere(name.clone())) } else { Ok(()) }
     }
 
-    /// Imports the assembly of a bundle under its `lease`. Takes the leases of the assemblies that it references, and
-    /// adds them to `leases`. The caller renews and releases them.
+    /// Imports the assembly of a bundle. `lease` is the lease of this assembly. The function takes the leases of the
+    /// assemblies that the imported assembly references, and adds these leases to `leases`. The caller renews and
+    /// releases all leases in `leases`.
     async fn take_over_under(
         &self,
         lease: &Lease,

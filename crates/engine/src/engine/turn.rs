@@ -60,8 +60,8 @@ pub enum Turn {
     /// The daemon may now execute the duty, such as the health check of the factory's applications. [`DutyTurn`]
     /// contains the lease of the factory.
     Own(DutyTurn),
-    /// No turn is needed. Another daemon has already begun the duty for the requested fire time or period, or the
-    /// factory no longer exists.
+    /// The daemon need not execute the duty. Another daemon has already begun the duty for the requested fire time or
+    /// period, or the factory no longer exists.
     Over,
     /// Another program holds the lease of the factory. The daemon asks again later.
     Held,

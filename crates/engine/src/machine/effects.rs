@@ -397,7 +397,8 @@ impl ProcessMachine {
         });
     }
 
-    /// Records that an operation of a pair has failed, and that the operation may have had effects.
+    /// Records that an operation has failed and may have had effects. The operation belongs to the pair `key`: one
+    /// source and one target of a relationship.
     pub(super) fn doubt_pair(&mut self, key: &PairKey, then: Advance) {
         let known = self.world.pairs.get(key);
         let is_made = known.is_some_and(|pair| pair.created);

@@ -276,8 +276,8 @@ impl World {
         Some(Begun { operation: relationship.create.get(at)?.clone(), undo: relationship.undo_of(at) })
     }
 
-    /// Returns the resource on which an operation of a pair is called, and the name of the operation in that
-    /// resource.
+    /// Returns the resource on which the operation `call` of a pair is called, and the name of the operation in that
+    /// resource. A pair is one source and one target of a relationship.
     pub(crate) fn operation(
         &self,
         pair: &PairKey,

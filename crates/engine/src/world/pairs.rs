@@ -56,7 +56,8 @@ impl Pairs {
         self.records.values()
     }
 
-    /// Returns the pairs that exist, and the pairs whose creation has begun and is not complete.
+    /// Returns the records of the pairs that exist, and of the pairs whose creation has begun and is not complete. A
+    /// pair is one source and one target of a relationship.
     pub(crate) fn there(&self) -> impl Iterator<Item = &PairRecord> {
         self.iter().filter(|pair| pair.is_there())
     }

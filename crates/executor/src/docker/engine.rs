@@ -112,7 +112,8 @@ impl Engine {
     /// Connects to the container engine at an endpoint.
     ///
     /// # Errors
-    /// [`EngineError::Unreachable`] or [`EngineError::Slow`].
+    /// [`EngineError::Unreachable`] or [`EngineError::Slow`] if the engine doesn't answer, or doesn't answer in time.
+    /// [`EngineError::Protocol`] if the engine reports an API version that can't be parsed.
     pub async fn connect_to(endpoint: Endpoint) -> Result<Self, EngineError> {
         let docker = open(&endpoint, API_DEFAULT_VERSION)?;
         let engine = Self { docker, endpoint: Arc::new(endpoint), limit: CALL_LIMIT, version: None };

@@ -24,9 +24,9 @@ struct Info {
     rootless: bool,
 }
 
-/// Asks Podman whether it runs without root. The function sends the request itself, because the client library
-/// drops the field of Podman's answer that tells this. Returns `None` if Podman doesn't report the field. Also
-/// returns `None` if the connection uses ssh or TLS, which the function does not support.
+/// Asks Podman whether it runs without root. Podman reports this in the field `Rootless` of its answer. The client
+/// library drops this field, so the function sends the request itself. Returns `None` if Podman doesn't report the
+/// field. Also returns `None` if the connection uses ssh or TLS, which the function does not support.
 pub(crate) async fn is_rootless(endpoint: &Endpoint) -> Option<bool> {
     let answer = async {
         match (&endpoint.host, &endpoint.tls) {

@@ -163,7 +163,8 @@ impl<T: Target> Layer<'_, T> {
         Ok(())
     }
 
-    /// Deletes an entry and all its content, except entries that this layer has added, and the folders above them.
+    /// Deletes an entry and all its content. Keeps the entries that this layer has added, and the folders that contain
+    /// these entries.
     fn delete(&mut self, parts: &[&str]) -> io::Result<()> {
         if !self.is_own(&parts.join("/")) {
             return self.target.remove(parts);

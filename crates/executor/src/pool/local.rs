@@ -22,7 +22,7 @@ pub struct LocalCarrier {
 }
 
 impl LocalCarrier {
-    /// Creates a carrier, which starts [runners](crate::runner) for a pool. The folder `folder` must exist. In this
+    /// Creates a carrier: a means to start [runners](crate::runner) for a pool. The folder `folder` must exist. In this
     /// folder, the carrier stores the program of the runners, and creates a subfolder for the jobs of each runner.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), next: AtomicU64::new(0) }

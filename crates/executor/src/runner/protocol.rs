@@ -215,7 +215,7 @@ pub(crate) enum How {
 pub(crate) enum OutputState {
     /// The content of the output has this many bytes.
     Content(u64),
-    /// No file or folder exists at the path, or the runner did not try to start the job.
+    /// There is no output: no file or folder exists at the path, or the runner did not try to start the job.
     Missing,
     /// The file has this many bytes, which is more than allowed.
     TooLarge(u64),

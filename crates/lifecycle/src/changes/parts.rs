@@ -107,7 +107,7 @@ impl<'a> Parts<'a> {
         self.list.push(part);
     }
 
-    /// Returns the position of a resource's part in [`list`](Self::list); `None` if no part has this name.
+    /// Returns the position of the part `name` in [`list`](Self::list); `None` if no part has this name.
     pub(crate) fn place(&self, name: &ElementName) -> Option<usize> {
         self.desired.get(name).or_else(|| self.installed.get(name))
     }

@@ -31,7 +31,7 @@ pub struct Current {
 pub struct HalfMade {
     /// The operations that undo the pair completely, in order.
     pub undo: Vec<OperationCall>,
-    /// The number of operations in `undo` that are called in any case, even if the pair is to be completed.
+    /// The number of operations in `undo` that are called in any case, even if the plan completes the pair.
     ///
     /// These operations are the first ones in `undo`. Each of them undoes an operation that failed, or that was
     /// interrupted after its start.
@@ -172,7 +172,8 @@ impl Current {
         self.pair(key);
     }
 
-    /// Records that a pair of a relationship was created with values that have changed since.
+    /// Records that a pair (one source and one target of a relationship) was created with values that have changed
+    /// since.
     ///
     /// The plan re-creates such a pair even if it would otherwise stay. `values` are the changed values that
     /// are known before the plan is executed.

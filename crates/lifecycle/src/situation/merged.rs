@@ -34,11 +34,11 @@ use super::as_of;
 /// - If the result contains the relationship, the function adds the sources and targets from the version that it
 ///   has found. If the relationship in the result has no operations, it gets the operations from this version, too.
 ///
-/// Resources and relationships may read properties of assemblies and references, for example by `${size}`. If a
-/// resource comes from an older version, its copy in the result contains the value of this version in place of
-/// `${size}`, because the resource may still have the old value. A relationship keeps `${size}`, and so reads the
-/// newest value. The reason is that the plan can re-create a relationship with the newest value, although its
-/// source and target stay in an older version.
+/// Resources and relationships may read properties of assemblies and references, for example by `${size}`. A
+/// resource from an older version may still have the old value of `${size}`. So its copy in the result contains this
+/// old value in place of `${size}`. A relationship keeps `${size}`, and so reads the newest value. The reason is
+/// that the plan can re-create a relationship with the newest value, although its source and target stay in an
+/// older version.
 ///
 /// When a process completes, all elements belong to the version of this process, even elements without steps. So
 /// `versions` may begin with the version of the last completed process. If `versions` is empty, the result is

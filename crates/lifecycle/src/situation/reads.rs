@@ -12,7 +12,8 @@ use crate::rank;
 
 /// Finds the outputs for which a resource or a relationship must wait.
 ///
-/// A reader must wait for an output that its producer (another part) has not published yet.
+/// A resource or relationship must wait for each output that it reads, if the output is not published yet. The
+/// producer of an output is the part that publishes the output.
 pub(crate) struct Reads<'a> {
     topology: &'a Topology,
     resolver: Resolver<'a>,

@@ -169,9 +169,10 @@ impl Ground {
 
     /// Removes each pair of the assembly `root` whose source or target does not exist.
     ///
-    /// If the source or target of a pair contains several resources, it exists if at least one of them exists. The
-    /// function keeps each pair for which `recorded` returns `true`, because the next process removes such a pair.
-    /// For example, an interrupted process created the pair, but did not install its source.
+    /// A source or target with several resources exists if at least one of its resources exists.
+    ///
+    /// The function keeps each pair for which `recorded` returns `true`, because the next process removes such a pair.
+    /// For example, an interrupted process has created the pair, but has not installed the source of the pair.
     pub fn forget(&mut self, root: &str, recorded: impl Fn(&PairKey) -> bool) {
         let (versions, things) = (&self.versions, &self.things);
         let gone = |end: &ElementName| {
@@ -256,7 +257,8 @@ impl Ground {
         relationship.is_some_and(|relationship| !relationship.properties.is_empty())
     }
 
-    /// Returns the current value of a pair's property `peer`, if it is declared and known.
+    /// Returns the current value of the property `peer` of a pair. Returns `None` if the property is not declared, or
+    /// its value is unknown.
     pub fn peer(&self, topology: &Topology, key: &PairKey) -> Option<String> {
         let relationship = topology.relationship(&key.assembly, key.relationship.as_str())?;
         let mut read = None;

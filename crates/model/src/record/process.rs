@@ -156,7 +156,7 @@ impl Intent {
         }
     }
 
-    /// Returns the process that the intent names; none if it names no process.
+    /// Returns the id of the process that the intent names; `None` if the intent names no process.
     pub fn process_mut(&mut self) -> Option<&mut ProcessId> {
         match self {
             Self::Rollback(process) => process.as_mut(),

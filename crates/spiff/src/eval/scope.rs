@@ -149,7 +149,8 @@ pub(crate) struct Level {
     pub(crate) kind: LevelKind,
 }
 
-/// The kind of a [`Level`]. A level belongs to a document, to the bindings, or to neither.
+/// The kind of a [`Level`]. A level belongs to a document, to the bindings (values that the caller has set), or to
+/// neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LevelKind {
     Document,
@@ -161,7 +162,8 @@ pub(crate) enum LevelKind {
 }
 
 impl Level {
-    /// Creates a level for a document without stubs, inside the environment `outer`.
+    /// Creates a level (the state that all expressions of a document share) for a document without stubs. The document
+    /// is inside the environment `outer`.
     pub(crate) fn nested(outer: &Env, source: &str) -> Self {
         let state = outer.state().clone();
         Self {

@@ -238,8 +238,8 @@ impl State {
         weight.is_some()
     }
 
-    /// Returns the size of a value. The value is `level` levels deep in another value. Returns `None` if a part of
-    /// the value is not evaluated, or if the limit of levels is exceeded.
+    /// Returns the size of a value, which is nested in `level` other values. Returns `None` if a part of the value is
+    /// not evaluated, or if the value is nested too deeply.
     fn weigh(&self, value: &Value, level: u32, seen: &mut HashMap<usize, Weight>) -> Option<Weight> {
         const LARGE: usize = 16;
         let (place, length, shared) = match value {

@@ -230,8 +230,8 @@ fn is_same_map(a: &Map, b: &Map) -> bool {
 }
 
 /// Adds fields of the stub to the map: each field with the marker `&inject` or `&default`, if the map lacks this
-/// field. Returns whether at least one field was added. `same` contains the fields of the map, if this pass has not
-/// changed them.
+/// field. Returns whether at least one field was added. If this pass has not changed the fields of the map, `same`
+/// contains these fields.
 fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool {
     if work.merged {
         work.flags |= Flags::INJECTED;

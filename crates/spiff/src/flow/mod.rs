@@ -74,7 +74,8 @@ fn flow_document(document: &Node, stubs: &[Node], outer: &Env) -> (Node, Unresol
     run(document, &Env::new(level), true)
 }
 
-/// Processes stubs. Each stub in the list gets values from the stubs after it.
+/// Processes stubs, which are documents that supply or override values of a template. Each stub in the list gets
+/// values from the stubs after it.
 pub(crate) fn prepare(stubs: &[Node], outer: &Env, keep: Keep) -> Result<Vec<Node>, Unresolved> {
     let mut prepared: Vec<Node> = Vec::new();
     for stub in stubs.iter().rev() {

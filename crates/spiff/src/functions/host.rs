@@ -22,8 +22,8 @@ pub trait Host {
     /// The error of the expression.
     fn evaluate(&mut self, expression: &str) -> Result<Node, FunctionError>;
 
-    /// Processes the first node of `documents` as a document. The other nodes are its stubs. Each node is a map, or
-    /// a template whose content is a map.
+    /// Processes the first node of `documents` as a document. The other nodes are the stubs, which supply or override
+    /// values of this document. Each node is a map, or a template whose content is a map.
     ///
     /// # Errors
     /// [`FunctionError::Failed`] if a node of a document has no value at the end. The message lists all such nodes.

@@ -260,7 +260,8 @@ impl Mapping {
     }
 }
 
-/// The expression `sync[e|condition|value|timeout]` or `sync(e, condition, value, timeout)`.
+/// The expression `sync[e|condition|value|timeout]` or `sync(e, condition, value, timeout)`. It evaluates `e`
+/// repeatedly until `condition` is true, and then returns `value`. It fails after the timeout.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sync {
     /// Expression that is evaluated until the condition holds.

@@ -25,8 +25,9 @@ impl Flags {
     pub const DEFAULT: Self = Self(1 << 3);
     /// `&state`: the node is part of the document [`Processed::state`](crate::Processed::state).
     pub const STATE: Self = Self(1 << 4);
-    /// `&dynamic`: the value of the node is a template, or was created from a template. If a document
-    /// takes the node from a stub, the engine creates a new value from the template for this document.
+    /// `&dynamic`: the value of the node is a template, or was created from a template. A document may take the node
+    /// from a stub, which is a document that supplies values. Then the engine creates a new value from the template
+    /// for the document that takes the node.
     pub const DYNAMIC: Self = Self(1 << 5);
     /// The engine has added the node from a stub.
     pub const INJECTED: Self = Self(1 << 6);
@@ -35,8 +36,8 @@ impl Flags {
     pub const IMPLIED: Self = Self(1 << 7);
     /// The list has no key field: no field identifies the entries of the list.
     pub const NO_MERGE: Self = Self(1 << 8);
-    /// An entry without a key does not get the value of the stub's entry at the same position. The reason is that
-    /// a merge can insert entries, so the positions can differ.
+    /// In this list, an entry without a key does not get the value of the stub's entry at the same position. The reason
+    /// is that a merge can insert entries, so the positions can differ.
     pub const NO_POSITION: Self = Self(1 << 9);
 
     const NAMES: [(Self, &'static str); 10] = [

@@ -169,9 +169,9 @@ impl Connections {
     }
 }
 
-/// A connection that the pool has lent. If the connection is not idle when the value is dropped, the connection is closed
-/// instead of being returned to the pool. The reason is that the server may still execute a statement of the connection,
-/// and the next user of the connection would have to wait for the end of this statement.
+/// A connection that the pool has lent. If the connection is not idle when the value is dropped, the connection is
+/// closed and does not return to the pool. The server may still execute a statement of such a connection. The next
+/// user of the connection would have to wait for the end of this statement.
 struct Lent {
     /// The connection; `None` only while the value is being dropped.
     client: Option<Object>,

@@ -33,7 +33,8 @@ pub(super) fn put(db: &Connection, scope: &AssemblyName, natural_id: &str) -> Ou
     Ok(())
 }
 
-/// Returns the assembly of `owner` that has the given natural id. `None` if no assembly of the owner has it.
+/// Returns the assembly of `owner` that has the given natural id. Returns `None` if no assembly of this owner has
+/// the id. An owner is an assembly, such as the factory of an application.
 pub(super) fn claimant(
     db: &Connection,
     owner: &AssemblyName,

@@ -232,7 +232,7 @@ impl Launcher<'_> {
     }
 }
 
-/// Tells whether an application, or the record of its command, no longer exists.
+/// Tells whether the error means that an application, or the record of its command, no longer exists.
 fn is_removed(error: &Error) -> bool {
     matches!(
         error,

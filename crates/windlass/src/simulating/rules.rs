@@ -76,7 +76,7 @@ pub(super) struct Instance {
     /// The update that the script prints about the instance. By default, the script prints an update that reports
     /// success.
     pub(super) update: Option<Value>,
-    /// The results of a command. In the answer of a health check, they belong to the oldest open command.
+    /// The results of a command. If a health check gets the answer, the results belong to the oldest open command.
     pub(super) results: Option<Vec<Value>>,
 }
 

@@ -236,7 +236,8 @@ impl TransferFiles {
 }
 
 impl UnderWay {
-    /// Reads a note. Returns `None` if the note is gone because another process has finished the export.
+    /// Reads the file `note` of an export. Returns `None` if the file is gone because another process has finished the
+    /// export.
     pub(super) fn read(note: &Path) -> Result<Option<Self>, Error> {
         let text = match files::read_text(note, files::MAX_SIZE) {
             Ok(text) => text,

@@ -176,7 +176,8 @@ impl Views<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if the store can't be read, or if the assembly has no process and no request.
+    /// Fails if the store can't be read. Also fails if the store exists, and the assembly `name` has no process and no
+    /// request. Without a store, the result is empty.
     pub async fn processes(&self, name: Option<&AssemblyName>) -> Result<ProcessesView, Error> {
         let (mut processes, mut requests) = (Vec::new(), Vec::new());
         if let Some(store) = self.windlass.store(false).await? {

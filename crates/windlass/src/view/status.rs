@@ -489,9 +489,13 @@ impl ProcessView {
 }
 
 impl CancelledView {
-    /// Returns the last process of the assembly if this process was cancelled, and either the assembly has not reached
-    /// its goal state, or the process was to apply a new version of the assembly. In the second case, some parts may still
-    /// have their old values. Returns `None` if the assembly has a process that has not ended.
+    /// Returns the last process of the assembly if this process was cancelled and its work may be incomplete. There are
+    /// two such cases:
+    ///
+    /// - The assembly has not reached its goal state.
+    /// - The process was to apply a new version of the assembly. Some parts may still have their old values.
+    ///
+    /// Returns `None` if the assembly has a process that has not ended.
     async fn of(store: &dyn Store, snapshot: &Snapshot) -> Result<Option<Self>, Error> {
         let goal = snapshot.assembly.goal;
         let has_reached = states(snapshot).all(|state| state == goal) && leaving(snapshot).is_empty();
@@ -530,8 +534,8 @@ impl RelationshipView {
     }
 }
 
-/// Returns the pairs of nodes that a relationship does not connect, although both nodes have reached the
-/// states that it requires.
+/// Returns the pairs of nodes that a relationship does not connect, although both nodes have reached the states
+/// that the relationship requires. The result is empty if the assembly is to be removed.
 fn missing(snapshot: &Snapshot, relationship: &Relationship, there: &[&PairRecord]) -> Vec<PairView> {
     if snapshot.assembly.goal == State::Absent {
         return Vec::new();

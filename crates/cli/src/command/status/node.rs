@@ -112,9 +112,9 @@ impl<'v> Alike<'v> {
         if self.all.len() == 1 { text.to_owned() } else { nameless(self.first, text) }
     }
 
-    /// Converts `detail`, the script output of the first part, to a text about the whole group. If all parts have
-    /// the same output, stars replace the node numbers and ids in the output. If the outputs differ, the returned
-    /// text begins with the name of the first part.
+    /// Converts `detail`, the script output of the first part, to a text about the whole group. If the outputs of all
+    /// parts differ only in node numbers and ids, stars replace the numbers and ids in the output. Otherwise, the
+    /// returned text begins with the name of the first part.
     fn detail(&self, detail: &str) -> String {
         let own = |part: &&ElementView| Some(nameless(part, part.failure.as_ref()?.detail.as_deref()?));
         let first = own(&self.first);

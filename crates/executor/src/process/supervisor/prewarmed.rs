@@ -48,8 +48,8 @@ const OF_A_KIND: usize = 4;
 /// Maximum number of all prewarmed sandboxes, including sandboxes that are being created.
 const ALL: usize = 8;
 
-/// Maximum number of running jobs at which a new sandbox is prewarmed. If more jobs run, they need the
-/// processors themselves.
+/// Maximum number of running jobs at which a new sandbox is prewarmed. If more jobs run, prewarming would take
+/// processor time from them.
 const FEW: usize = 2;
 
 /// Maximum time between the starts of two consecutive jobs of a [`Series`].

@@ -117,10 +117,10 @@ fn stdin(folder: &JobFolder, record: &JobRecord, input: Option<Vec<u8>>) -> io::
     Ok(file.into())
 }
 
-/// Starts the child. If the program's file is open for writing, retries for a short time.
+/// Starts the main process of a job. If the program's file is open for writing, retries for a short time.
 ///
-/// The process that submits a job also writes the job's program to a file. If this process forks during the
-/// write, its child inherits the open file, and holds it until the child calls exec.
+/// The process that submits a job also writes the job's program to a file. If the submitter forks during the write, the
+/// new process inherits the open file. The file then stays open for writing until the new process calls exec.
 async fn start_when_written(
     launch: &Launch,
     sandbox: Option<&Sandbox>,

@@ -99,8 +99,8 @@ fn answer(result: c_int) -> io::Result<c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Stack size in bytes for a child process. The child uses this stack only until it executes its program. It calls
-/// few functions before, and they need less than this size.
+/// Stack size in bytes for a child process. The child uses this stack only until it executes its program. Until
+/// then, the child calls only a few functions, which need less stack than this.
 const STACK: usize = 64 * 1024;
 
 /// The parameters of a child, which shares the parent's memory until it executes its program.

@@ -1,4 +1,5 @@
-//! The steps that remove (*cease*) the pairs of a relationship, with their phases and waits.
+//! The steps that remove (*cease*) the pairs of a relationship, with the phases and waits of these steps. A pair is one
+//! source and one target of the relationship.
 
 use std::collections::BTreeMap;
 

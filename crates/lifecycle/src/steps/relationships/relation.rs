@@ -32,7 +32,8 @@ pub(super) struct Node<'a> {
     pub(super) stays: bool,
     /// Whether the plan brings the node below the state that the relationship requires.
     ///
-    /// If the flag is `true`, the plan must remove the pairs of the node.
+    /// If the flag is `true`, the plan must remove the pairs of the node. A pair is one source and one target of a
+    /// relationship.
     pub(super) drops: bool,
     /// Whether the desired version of the relationship has pairs with this node.
     pub(super) wanted: bool,

@@ -230,8 +230,8 @@ pub(super) fn hold_sources<'n, 'a: 'n>(
     }
 }
 
-/// Tells whether a relationship can be created without a source that has failed. The result is `true` if there are
-/// several sources, and all of them are resources.
+/// Tells whether a relationship with these sources can be created although one of the sources has failed. The
+/// result is `true` if there are several sources, and all of them are resources.
 ///
 /// If a source is an assembly or a group, the result is `false`. The state of such a source depends on all its
 /// parts, and some of these parts may wait for the relationship itself.

@@ -22,7 +22,8 @@ async fn with_owner(store: &dyn Store, assembly_name: &str, owner: &str) -> Leas
     lease
 }
 
-/// The assemblies of an owner are listed by name, without the assemblies of other owners.
+/// The assemblies of an owner are listed in the order of their names. Assemblies of other owners are not listed. An
+/// owner is an assembly, such as the factory of an application.
 pub async fn owners_list_their_assemblies(harness: &impl Harness) {
     let store = harness.open().await;
     let first = with_owner(&*store, "vm-1", "vms").await;

@@ -9,8 +9,8 @@ use super::settings::COMMON_ENGINES;
 use crate::error::chain;
 use crate::runtimes::factory::Variables;
 
-/// Saves an image of Docker or Podman, as an archive of `docker save`. The first of these engines that has the
-/// image is used.
+/// Saves an image of Docker or Podman, as an archive of `docker save`. The function first tries Docker. If Docker
+/// does not have the image, or can't save it, the function tries Podman.
 ///
 /// # Errors
 /// Returns, for each of the engines, the reason why it did not save the image.

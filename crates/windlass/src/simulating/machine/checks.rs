@@ -119,7 +119,7 @@ impl Machine<'_> {
     }
 }
 
-/// Ends the commands whose results are overdue. Returns log entries about them.
+/// Ends the commands whose results are overdue. Returns a log entry about each of these commands.
 fn expire(application: &mut Application, now: Timestamp) -> Vec<LogEntry> {
     let overdue = application.commands.values_mut().filter(|record| record.is_overdue(now));
     let log: Vec<LogEntry> = overdue.map(|record| record.expire(now)).collect();
