@@ -33,8 +33,8 @@ const IDLE_LIMITS: usize = 16;
 pub(crate) enum Placement {
     /// On the host. The supervisor uses the group to find and kill the job's processes. The group may also have limits.
     Host,
-    /// In a sandbox. The group only enforces limits. It is not needed to kill the processes, because the kernel kills
-    /// them together with the first process of the sandbox.
+    /// In a sandbox. The control group only enforces limits. The supervisor does not need the group to kill the
+    /// processes, because the kernel kills them together with the first process of the sandbox.
     Sandbox,
 }
 
