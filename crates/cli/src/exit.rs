@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 pub(crate) const DONE: ExitCode = ExitCode::SUCCESS;
 /// Exit code 1, for a failure. In contrast to exit code 2, something may have changed. With `--detailed-exitcode`,
-/// `plan` and dry runs also end with this code if they find no change, but can't check the health of at least one
-/// part.
+/// `plan` and dry runs also end with this code in one other case: they find no change, but can't check the health of
+/// at least one part.
 pub(crate) const FAILED: ExitCode = ExitCode::FAILURE;
 
 /// Returns exit code 2, for wrong input: nothing was changed. A command for several files is an exception: for example,

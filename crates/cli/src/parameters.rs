@@ -141,7 +141,8 @@ pub(crate) fn beside(descriptor: &Path) -> Vec<PathBuf> {
     main.into_iter().chain(automatic).filter(|file| file.is_file()).collect()
 }
 
-/// Reads an argument `PARAM=FILE[:GROUP]`. Returns the name of the parameter, and the hosts of the group.
+/// Reads an argument `PARAM=FILE[:GROUP]`. `FILE` is an Ansible inventory. Returns the name of the parameter, and the
+/// hosts of the group. Without `GROUP`, returns all hosts of the file.
 fn read_inventory(given: &str) -> Result<(String, Vec<Host>), ParameterError> {
     let Some((name, path)) =
         given.split_once('=').filter(|(name, path)| !name.is_empty() && !path.is_empty())

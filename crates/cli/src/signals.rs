@@ -104,8 +104,8 @@ impl Signals {
         })
     }
 
-    /// Waits for a further request to stop. Signals immediately after the previous signal count as part of the previous
-    /// request. A wrapper such as `timeout` sends such signals: one to the process, and one to the process group.
+    /// Waits for a second request to stop. A signal within 100 ms after the first signal belongs to the first request.
+    /// For example, a wrapper such as `timeout` sends two signals: one to the process, and one to the process group.
     async fn second(&mut self) {
         const ECHO: Duration = Duration::from_millis(100);
         let first = tokio::time::Instant::now();

@@ -199,8 +199,9 @@ impl World {
     }
 
     /// Records the natural id that an operator stated for an element. A natural id is the id of an instance outside of
-    /// windlass, for example in a cloud. If the id contains a secret of the assembly, the id is sealed. Otherwise, an
-    /// application also claims the id, so that no other application of its factory can have it.
+    /// windlass, for example in a cloud. If the id contains a secret of the assembly, the id is sealed. If not, and the
+    /// assembly is an application, the batch also claims the id. Then no other application of its factory can have this
+    /// id.
     pub(crate) fn call_it(&mut self, element: &ElementName, natural: String, batch: &mut Batch) {
         let mut record = self.instances.of(element);
         let is_secret = KnownSecrets::new(self.secrets.all_texts()).are_in_text(&natural);

@@ -86,9 +86,9 @@ pub(crate) fn markers(value: &Value) -> Vec<SecretRef> {
     }
 }
 
-/// Returns the secrets that belong to an instance: its sealed outputs, and its sealed natural id. A report of a driver may
-/// contain something that looks like the marker of another secret, so the result contains only names that the engine
-/// gives to such secrets.
+/// Returns the secrets that belong to an instance: its sealed outputs, and its sealed natural id. A report of a driver
+/// may contain data that looks like the marker of another secret. So the result contains a secret only if its name is
+/// one that the engine gives to outputs and natural ids.
 pub(crate) fn secrets_of(instance: &InstanceRecord) -> impl Iterator<Item = SecretRef> {
     let assembly = instance.element.assembly();
     let found = markers(&instance.document).into_iter().chain(instance.sealed_natural.clone());

@@ -82,7 +82,7 @@ pub struct Job {
     /// Action of the runtime when the process that submitted the job dies.
     pub on_owner_death: OnOwnerDeath,
     /// Whether no other job may run in the same container, neither earlier nor later. Callers set this field
-    /// for jobs with secrets, and for untrusted code, because a later job in the same container could see
+    /// for jobs with secrets, and for untrusted code. Otherwise, a later job in the same container could see
     /// traces of an earlier job, such as System V shared memory. A pool gives such a job a fresh container. All
     /// other runtimes ignore the field, because each of their jobs gets a container, a sandbox or processes of
     /// its own.

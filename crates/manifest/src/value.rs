@@ -1,4 +1,4 @@
-//! Reading of the values of configuration pins, by the types of the pins.
+//! Reads the values of configuration pins. The type of a pin determines how its value is read.
 
 use serde_json::Value;
 use windlass_model::pins::{Misfit, ValueType};

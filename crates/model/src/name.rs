@@ -285,7 +285,7 @@ impl ElementName {
         self.separator().map_or(self.0.as_str(), |at| &self.0[..at])
     }
 
-    /// Returns the position of the first separator.
+    /// Returns the position of the first [`SEPARATOR`] in the name.
     ///
     /// Names are short, so this loop is faster than `str::find`, which prepares its search first.
     fn separator(&self) -> Option<usize> {

@@ -76,8 +76,8 @@ impl fmt::Display for Batch {
 /// relationship between one source node and one target node.
 ///
 /// A plan contains the names of the target and of the sources, but no list of the pairs. The engine computes the pairs
-/// when it executes the step. One step for each pair was refused: 1000 sources and 1000 targets would need a million
-/// steps instead of 1000.
+/// when it executes the step. With one step for each pair, 1000 sources and 1000 targets would need a million steps
+/// instead of 1000.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relate {
     /// The direction of the change: the step creates pairs, removes pairs, or undoes the operations of an incomplete

@@ -36,7 +36,8 @@ use crate::role::Role;
 ///   destroy script was lost, this exception does not apply.
 /// - If the health check reports no status, the last recorded status decides. If the recorded status is converging,
 ///   the observation is converging. Otherwise, the observation is "can't tell", or "unanswered" if the output has no
-///   entry for the instance. This exception does not apply to destroy of an application.
+///   entry for the instance. For destroy of an application, this exception applies only if the job of the destroy
+///   script was lost.
 pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> Observation {
     // An application is destroyed only when a script reports that the instance no longer exists or has failed.
     let is_destroy = matches!(role, Some(Role::Destroy)) && call.package.pins().is_some();

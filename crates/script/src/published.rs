@@ -68,8 +68,8 @@ fn below(node: &Node, sensitive: &BTreeSet<PropertyName>, found: &mut Vec<String
     }
 }
 
-/// Tells whether a key equals a name, or is a path such as `interfaces.properties.signals.token` that ends
-/// with it.
+/// Tells whether `key` equals `name`, or is a path that ends with `name`. For example, the path
+/// `interfaces.properties.signals.token` ends with the name `token`.
 fn is_or_ends_with(key: &str, name: &str) -> bool {
     key.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }

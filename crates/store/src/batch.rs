@@ -408,8 +408,8 @@ impl Change {
         }
     }
 
-    /// Tells whether the change puts an element, an instance or a secret. A batch may make such a change to a further
-    /// assembly, if the lease on that assembly was added with [`Batch::beside`].
+    /// Tells whether the change puts an element, an instance or a secret. A batch may make such a change to an assembly
+    /// other than its own, if the lease on the other assembly was added with [`Batch::beside`].
     fn is_of_parts(&self) -> bool {
         matches!(self, Self::PutElement(_) | Self::PutInstance(_) | Self::PutSecret { .. })
     }

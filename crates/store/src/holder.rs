@@ -14,7 +14,7 @@ pub struct Holder {
     pub realm: String,
     /// The pid of the program.
     pub pid: u32,
-    /// The start time of the program, in a unit of the operating system. With it, a reused pid is detected.
+    /// The start time of the program, in a unit of the operating system. windlass uses it to detect a reused pid.
     /// The field is 0 if the system does not report start times.
     pub started: u64,
     /// The command line of the program, for display: `windlass up h_bta`.

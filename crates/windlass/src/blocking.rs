@@ -1,4 +1,4 @@
-//! Execution of blocking work on separate threads, so that it does not block asynchronous tasks.
+//! Runs blocking work on separate threads, so that this work does not block asynchronous tasks.
 
 use tokio::task::spawn_blocking;
 

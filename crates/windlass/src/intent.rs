@@ -153,7 +153,8 @@ impl Windlass {
         }
     }
 
-    /// Calls [`Removal::note`] for a removal that has begun. A failure is told, and does not end the removal.
+    /// Calls [`Removal::note`] for a removal that has begun. If the call fails, the user gets a message, and the
+    /// removal continues.
     pub(crate) async fn note(&self, removal: &Removal) {
         if let Err(error) = removal.note().await {
             self.tell(&error.to_string());

@@ -67,8 +67,8 @@ impl Upkeep<'_> {
     /// # Errors
     ///
     /// Fails if the store contains neither the given assembly nor a process of this assembly. Also fails if the
-    /// store as a whole fails, for example because its disk is full. If only the records of one of several assemblies
-    /// can't be read or removed, the error is an entry of [`PruneView::failed`], and the other assemblies are pruned.
+    /// store as a whole fails, for example because its disk is full. If the records of only some assemblies can't be
+    /// read or removed, each error is an entry of [`PruneView::failed`], and the other assemblies are pruned.
     pub async fn prune(
         &self,
         name: Option<&AssemblyName>,

@@ -32,8 +32,8 @@ struct Change<'a> {
     how: &'a HowArgs,
     force: bool,
     /// The argument of `down --current-packages`: a descriptor, or its folder. `None` without this option. If `down`
-    /// only saves a plan, the plan file contains this path. `windlass apply` then searches for the packages in the
-    /// folders around this path.
+    /// only saves a plan, the plan file contains this path. `windlass apply` then starts its search for the packages
+    /// at this path.
     around: Option<&'a Path>,
     consent: Consent,
 }

@@ -59,14 +59,14 @@ impl Room {
         self.full
     }
 
-    /// Notes that the composition of a node of a group begins. `index` is the number of the node, from 1. Each
+    /// Records that the composition of a node of a group begins. `index` is the number of the node, from 1. Each
     /// node after the first node counts as a copy. When the composition of the node ends, the caller passes the
     /// returned value to [`leave`](Self::leave).
     pub(super) fn enter_node(&mut self, index: u32) -> usize {
         self.enter(index > 1)
     }
 
-    /// Notes that the composition of a nested assembly begins. If an assembly with the same descriptor was nested
+    /// Records that the composition of a nested assembly begins. If an assembly with the same descriptor was nested
     /// before, the new one counts as a copy. When the composition of the assembly ends, the caller passes the
     /// returned value to [`leave`](Self::leave).
     pub(super) fn enter_assembly(&mut self, descriptor: &DescriptorName) -> usize {

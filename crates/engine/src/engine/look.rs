@@ -117,7 +117,7 @@ impl HealthChecks<'_> {
         Ok(seen.into_iter().map(|(_, seen)| seen).collect())
     }
 
-    /// Makes the health checks `looks`, which may belong to several assemblies. Returns the answers in no particular
+    /// Performs the health checks `looks`, which may belong to several assemblies. Returns the answers in no particular
     /// order. The caller finds the assembly of an answer by the name of the checked element. There is no time limit for
     /// all checks together.
     pub(super) async fn answers(&self, looks: Vec<Look>, stop: &Stop) -> Checks {

@@ -29,8 +29,8 @@ pub(super) struct Queues {
     running: usize,
     elements: HashMap<ElementName, Queue>,
     /// The elements whose last running call has ended, and whose queues contain waiting steps. [`wake`](Self::wake)
-    /// returns the next waiting step of the first element in this list. The same function removes an element from
-    /// the list if a new call has started on the element, or if no step waits for the element any more.
+    /// returns the next waiting step of the first element in this list. The function `wake` also removes elements from
+    /// the list: elements on which a new call has started, and elements for which no step waits any more.
     left: VecDeque<ElementName>,
     /// The steps that wait at each location for a slot. A slot is the right to run jobs at a location.
     locations: HashMap<LimitedLocation, VecDeque<StepKey>>,

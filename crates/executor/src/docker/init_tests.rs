@@ -22,7 +22,7 @@ const NO_OPENAT2: [(u16, u8, u8, u32); 4] = [
 ];
 
 /// Runs a job with the program `docker/init` as the first process of a sandbox. Returns the report. `options` are
-/// additional options of `bwrap`. The file descriptor 9 is open for `filter`.
+/// additional options of `bwrap`. `bwrap` can read `filter` from the file descriptor 9.
 async fn report(job: &Job, filter: &[u8], options: &[&str]) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
     let (root, program, rules) =

@@ -172,7 +172,7 @@ impl Collector {
         Self { record, accepted: false, started: None, streams, outputs, left_behind, current: None }
     }
 
-    /// Tells whether the first process has confirmed that it has stored all input.
+    /// Tells whether the first process of the container has confirmed that it has stored all input.
     pub(crate) fn is_accepted(&self) -> bool {
         self.accepted
     }

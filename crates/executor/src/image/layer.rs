@@ -135,7 +135,7 @@ fn apply(
 }
 
 impl<T: Target> Layer<'_, T> {
-    /// Adds an entry that is no whiteout. Returns the number of folders above it that were created.
+    /// Adds an entry that is no whiteout. Returns how many folders above the entry were created for it.
     fn put(&mut self, parts: &[&str], entry: &mut Entry<'_, impl Read>) -> io::Result<usize> {
         let added = self.target.add(parts, entry)?;
         if added.is_kept {

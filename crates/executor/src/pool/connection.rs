@@ -33,7 +33,7 @@ pub(crate) const BEAT: Duration = Duration::from_secs(15);
 /// Maximum time for a [runner](crate::runner) to answer or to read a message.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Number of bytes of a frame that are reserved for everything except the spec.
+/// Number of bytes that a message to a runner needs, at most, in addition to the description of the job (the spec).
 const RESERVED: usize = 64;
 
 pub(crate) struct RunnerConnection {

@@ -66,8 +66,9 @@ impl Birth {
         Self { pid, at: *AT.get_or_init(Instant::now) }
     }
 
-    /// Tells whether the ids of all later processes are larger than the id of this process, if the last assigned id
-    /// is. This is not certain once the kernel may have assigned all ids, and started again with low ids.
+    /// Tells whether so little time has passed since this birth that the kernel can't have assigned all ids since then.
+    /// After it has assigned all ids, the kernel starts again with low ids. If the result is true, and the last
+    /// assigned id is larger than the id of this process, the ids of all later processes are larger, too.
     fn is_recent(&self) -> bool {
         static CYCLE: OnceLock<Duration> = OnceLock::new();
         let cycle = CYCLE.get_or_init(|| {

@@ -219,7 +219,8 @@ pub(crate) enum OutputState {
     Missing,
     /// The file has this many bytes, which is more than allowed.
     TooLarge(u64),
-    /// The path leads through a link out of the working folder. Or the path of a requested folder contains any link.
+    /// The path leads through a link out of the working folder. For a requested folder, any link in the path causes
+    /// this state.
     Outside,
     /// The path of a requested file leads to a folder, device, pipe or socket. Or the path of a requested folder does
     /// not lead to a folder.

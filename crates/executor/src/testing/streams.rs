@@ -102,8 +102,8 @@ pub async fn events_in_order(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// A caller that requests the events of a job after the job has ended gets the same events as a caller that
-/// requests them while the job runs.
+/// A caller may request the events of a job after the job has ended. This caller gets the same events as a caller
+/// that requests the events while the job runs.
 pub async fn events_of_the_past(subject: &Subject) {
     let mut limits = Limits { stdout_bytes: 1000, stderr_bytes: 1000, ..Limits::default() };
     limits.spill_bytes = 1000;

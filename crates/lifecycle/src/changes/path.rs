@@ -21,8 +21,8 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Returns the step that changes the state of the part from this [rank](crate::rank) to another one; `None` if there is
-    /// no such step.
+    /// Returns the step that changes the state of the part from this [rank](crate::rank) to another rank; `None` if
+    /// there is no such step.
     pub(crate) fn leave(&self, rank: u8) -> Option<Draft> {
         self.at(self.leave[usize::from(rank)])
     }
@@ -37,7 +37,7 @@ impl Steps {
         self.at(self.reconfigure)
     }
 
-    /// Returns the last step that lowers the part; `None` if no step lowers the part.
+    /// Returns the last step that brings the part to a lower state; `None` if there is no such step.
     pub(crate) fn lowest(&self) -> Option<Draft> {
         self.at(self.leave.iter().copied().max().unwrap_or(0))
     }

@@ -4,10 +4,9 @@
 //! may change the selected parts. It may also change a *needed* part: a part without which a selected part cannot
 //! run.
 //!
-//! A part needs the parts that publish the outputs that it reads. A part may also need a relationship, because the
-//! relationship must be created before the part reaches its state. If the part is the target of the relationship,
-//! it then needs the sources. If it is the source, it needs the targets. The part also needs the parts that publish
-//! the values of the relationship.
+//! A part needs the parts that publish the outputs that it reads. A part also needs each relationship that must be
+//! created before the part reaches its state. A target that needs a relationship also needs its sources, and a source
+//! also needs its targets. The part also needs the parts that publish the values of the relationship.
 //!
 //! If the state of a needed part is sufficient, the plan does not change the part. Otherwise, the plan contains all
 //! steps of the needed part, and treats it like a selected part. All remaining parts have no steps.

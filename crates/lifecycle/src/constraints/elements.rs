@@ -235,8 +235,9 @@ impl<'a> Constraints<'a> {
 
     /// Returns the steps for which the element `name` should wait on the way down, but cannot wait.
     ///
-    /// Only a step of a part can wait. So the element cannot wait if one of its parts leaves the [rank] in no step.
-    /// The function [`passed`](Self::passed()) does the same for the way up; see the example there.
+    /// Only a step of a part can wait. So the element cannot wait if the plan has no step in which one of its parts
+    /// leaves the [rank] `rank`. The function [`passed`](Self::passed()) is the same for the way up, and its
+    /// documentation contains an example.
     pub(crate) fn passed_leaving(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.installed().filter(|_| self.lacks_down && !self.releases.is_empty()) else {
             return Vec::new();

@@ -74,7 +74,7 @@ pub struct ElementNow {
     ///
     /// This is the case if a Reconfigure failed or was interrupted, but may have changed some values.
     pub values_in_doubt: bool,
-    /// Whether a health check has found that the instance no longer exists. Such an element is Failed, and
+    /// Whether a health check has found that the instance no longer exists. If true, the element is Failed, and
     /// has nothing that could be removed.
     pub gone: bool,
     /// The package from which the element was installed; none if unknown.

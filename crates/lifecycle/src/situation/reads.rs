@@ -185,8 +185,8 @@ impl Read<'_> {
         }
     }
 
-    /// Returns the reason why the creation of a relationship waits: a property of the relationship reads an
-    /// output.
+    /// Returns the reason why the creation of `relationship` waits for a part. The reason states that a property of the
+    /// relationship reads an output of this part.
     pub(crate) fn by_relationship(&self, relationship: &Relationship) -> Reason {
         Reason::Relationship {
             relationship: relationship.name.clone(),

@@ -160,7 +160,7 @@ impl Ground {
         self.pairs.retain(|key, _| !gone.contains(key));
     }
 
-    /// Removes a Failed resource that has neither an instance nor leftovers of one.
+    /// Removes a Failed resource that has neither an instance nor leftovers of an instance.
     ///
     /// Unlike [`set`](Self::set) with the state Absent, the function keeps the pairs of the resource.
     pub fn clear(&mut self, name: &ElementName) {

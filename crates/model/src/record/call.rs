@@ -75,8 +75,8 @@ pub struct UnknownOutcome {
     /// The reason, for messages.
     pub why: String,
     /// The windlass program that could not find out the outcome: a text with the host and the folder of this
-    /// program. Another windlass program may find out the outcome later. It must run on the same host and in the
-    /// same folder as the program that has made the last attempt of the call.
+    /// program. Later, another windlass program may find out the outcome. That program must run on the same host and
+    /// in the same folder as the program that has made the last attempt of the call.
     pub by: String,
 }
 

@@ -19,8 +19,11 @@ pub fn quote(text: &str) -> String {
 /// Tells whether the key `name` can be written without quotes, because every reader of YAML reads it as text. Examples
 /// are `image` and `max-size`.
 ///
-/// The result is true if `name` begins with an ASCII letter or `_`, contains only ASCII letters, digits and the
-/// characters `_-./`, and is no keyword of YAML 1.1 or 1.2, such as `yes`.
+/// The result is true if `name` meets three conditions:
+///
+/// - It begins with an ASCII letter or `_`.
+/// - It contains only ASCII letters, digits and the characters `_-./`.
+/// - It is no keyword of YAML 1.1 or 1.2, such as `yes`.
 pub(super) fn is_safe(name: &str) -> bool {
     const KEYWORDS: [&str; 9] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
     let mut bytes = name.bytes();

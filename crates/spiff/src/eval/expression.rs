@@ -12,7 +12,7 @@ use crate::value::{Pending, Value};
 #[derive(Clone, Debug)]
 pub(crate) struct Expression {
     expr: Child,
-    /// The nodes to which the expression refers, as its last evaluation saw them. `None` if the expression
+    /// The nodes to which the expression referred when it was last evaluated. `None` if the expression
     /// was not evaluated, or if its value depends on anything besides references.
     seen: Option<Seen>,
 }

@@ -103,8 +103,8 @@ pub(super) enum Style {
     /// The lambda is called by a function, or by a mapping that refers to the lambda, such as `map[a|f]`. In the
     /// body, `_` refers to the lambda.
     Function,
-    /// The lambda is called by a mapping in whose text it is written, such as `map[a|x|->e]`. In the body, `_` has
-    /// the same meaning as outside of the mapping.
+    /// The lambda is called by a mapping that contains the text of the lambda, such as `map[a|x|->e]`. In the body, `_`
+    /// has the same meaning as outside of the mapping.
     Inline,
 }
 

@@ -16,8 +16,8 @@ use crate::value::{Annotations, Flags, Map, Node, Redirect, Value};
 
 /// The state of a map during a pass.
 struct Work {
-    /// At the end of the pass, all fields of the new map. Before, only the fields that the merge key inserts. If
-    /// the pass does not change the map, `fields` stays empty.
+    /// During the pass, `fields` contains only the fields that the merge key inserts. At the end of the pass, `fields`
+    /// contains all fields of the new map. If the pass does not change the map, `fields` stays empty.
     fields: Map,
     /// Fields that the map itself contains, with their values after this pass, sorted by key. Fields that the merge key
     /// inserts are not included.
@@ -42,7 +42,8 @@ enum Base {
     /// This pass removes the merge key and all fields of the map itself. The map then contains only the fields that the
     /// merge key inserts.
     Only,
-    /// The merge key stays, with this node as its value. This pass does not evaluate the other fields of the map.
+    /// The merge key stays, with this node as its value. The current pass over the document does not evaluate the
+    /// other fields of the map.
     Pending(Node),
     /// The merge key stays, with this node as its value. This pass evaluates the other fields of the map.
     Stay(Node),

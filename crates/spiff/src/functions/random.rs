@@ -59,7 +59,8 @@ fn rand(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     }
 }
 
-/// Draws characters of a class. The class has the syntax of regular expressions, such as `a-z0-9`.
+/// Returns a text of `length` random characters. `class` is a character class in the syntax of regular expressions,
+/// but without the brackets, such as `a-z0-9`.
 fn characters(host: &mut dyn Host, class: &str, length: i64) -> Outcome {
     let pattern = Pattern::new(&format!("^[{class}]")).map_err(|error| {
         FunctionError::failed(format!("invalid rand character set specification {}: {error}", quoted(class)))

@@ -26,8 +26,8 @@ pub struct Unexpected {
     pub text: String,
     /// Whether the text of the whole expression has more than one line.
     pub lines: bool,
-    /// Reason why the part itself is invalid, for example a number that is out of range. `None` if the text is
-    /// invalid directly after the part.
+    /// Reason why the part itself is invalid, for example a number that is out of range. `None` if the part is valid,
+    /// and the text directly after the part is invalid.
     pub reason: Option<String>,
 }
 

@@ -71,8 +71,8 @@ fn entry(list: &[Node], step: &str, key: Option<&str>, complete: Option<bool>) -
         .cloned()
 }
 
-/// Returns the node at a path. Returns `None` if it does not exist, or if a map or list on the way still
-/// contains a merge key.
+/// Returns the node at a path. Returns `None` if the node does not exist, or if a map or list on the way still
+/// contains a merge key. If `control` is true, the keys of control structures also count as merge keys.
 pub(crate) fn path<'p>(root: &Node, path: impl IntoIterator<Item = &'p str>, control: bool) -> Option<Node> {
     let mut here = root.clone();
     for name in path {

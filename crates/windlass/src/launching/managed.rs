@@ -26,7 +26,8 @@ pub(crate) enum Decision {
     Known(AssemblyName),
     /// The instance is unknown, and no longer exists.
     Ignored,
-    /// The instance is unknown, and the launch of an application may have created it.
+    /// The instance is unknown. An unfinished or failed launch of an application may have created it, so this discovery
+    /// does not adopt the instance.
     Waits,
     /// The instance is unknown, and becomes an application.
     New,

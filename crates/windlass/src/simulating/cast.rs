@@ -1,4 +1,4 @@
-//! The manifests of a simulation. They are compiled, and each application is joined with its factory.
+//! Reads and compiles the manifests of a simulation, and finds the factory of each application.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;

@@ -40,7 +40,7 @@ pub(crate) fn start(spec: &Spec) -> Result<Child, String> {
     command.spawn().map_err(|error| why_not(&program, &error))
 }
 
-/// Opens the job's stdin, and deletes the name of the file, so that no process can find it.
+/// Opens the file with the job's stdin. Then deletes the name of the file, so that no other process can open it.
 fn stdin(spec: &Spec) -> io::Result<Stdio> {
     if !spec.has_stdin {
         return Ok(Stdio::null());

@@ -33,12 +33,11 @@ use crate::{
     },
 };
 
-/// Name of a symbolic link, which is created in the folder of a prewarmed sandbox. The target of the link is the
-/// same folder.
+/// Name of a symbolic link in the folder of a prewarmed sandbox. The link points to this folder itself.
 ///
-/// The variable `WINDLASS_JOB` of each process in the sandbox contains the path of this folder. When a job gets the
-/// sandbox, the link moves into the job's folder, but the link's target stays the same. So windlass reads the path
-/// from the link, and finds the processes of the job by this path.
+/// The variable `WINDLASS_JOB` of each process in the sandbox contains the path of the sandbox's folder. When a job
+/// gets the sandbox, windlass moves the link into the job's folder. The link still contains the path of the sandbox's
+/// folder. So windlass reads the path from the link, and finds the processes of the job by this path.
 const LINK: &str = "room";
 
 /// Maximum number of prewarmed sandboxes with the same [`SandboxPlan`], including sandboxes that are being
@@ -127,8 +126,9 @@ impl PrewarmedSandboxes {
         Some(sandboxes.swap_remove(at))
     }
 
-    /// Records that a job with this plan has started. If a job with the same plan started shortly before, the
-    /// function may start to create a sandbox for the next such job. `running` is the number of running jobs.
+    /// Records that a job with the plan `plan` has started. If a job with the same plan started shortly before, the
+    /// function may start to create a sandbox for the next job with this plan. `running` is the number of running jobs.
+    /// If more than [`FEW`] jobs run, or if the plan has volumes or a network, the function does nothing.
     pub(crate) fn expect_more(self: &Rc<Self>, plan: &SandboxPlan, running: usize) {
         if running > FEW {
             return;

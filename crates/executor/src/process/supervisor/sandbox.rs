@@ -281,8 +281,8 @@ fn lock(plan: &SandboxPlan) -> io::Result<OwnedFd> {
     Ok(image)
 }
 
-/// A child that enters the sandbox and there starts the main process of the job. The parent of the main process is the
-/// supervisor, and not this child (`CLONE_PARENT`).
+/// A child process of the supervisor. The child enters the sandbox, and starts the main process of the job there. The
+/// parent of the main process is the supervisor, and not this child (`CLONE_PARENT`).
 struct Entry<'a> {
     sandbox: &'a Sandbox,
     launch: &'a Launch,

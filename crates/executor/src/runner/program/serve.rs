@@ -2,8 +2,8 @@
 //!
 //! All messages to the owner go through one buffer. As long as the buffer is full, the runner reads no output
 //! of jobs, no output files and no requests. So the runner needs little memory. If the owner doesn't read,
-//! the jobs wait. The runner ends all jobs and exits if the owner disconnects, or if the owner has been
-//! silent for the time that its greeting sets.
+//! the jobs wait. The runner ends all jobs and exits in two cases: the owner disconnects, or the owner has sent
+//! nothing for the time that its first message (`Hello`) sets.
 
 use std::{
     collections::BTreeMap,
