@@ -194,7 +194,7 @@ impl CallContext {
         self
     }
 
-    /// Makes this the context of an observation. Each observation runs its own jobs, and uses no earlier
+    /// Turns the context into the context of an observation. Each observation runs its own jobs, and uses no earlier
     /// outcomes.
     pub(crate) fn looking(mut self, now: Timestamp) -> Self {
         self.round = format!("o{}", now.as_millis());
