@@ -51,8 +51,8 @@ pub(crate) struct Journal {
     pub(crate) grace: Duration,
     /// The bytes of disk space that are reserved for the answers of running jobs.
     pub(crate) reserved: Arc<AtomicU64>,
-    /// The stop. In the stage `soon`, a call that has not begun is refused. In the stage `now`, running jobs
-    /// are cancelled.
+    /// The stop request for the process. In the stage `soon`, a call that has not begun is refused. In the
+    /// stage `now`, running jobs are cancelled.
     pub(crate) stop: Stop,
     pub(crate) checkpoints: mpsc::Sender<Checkpoint>,
     /// Sends an [`Entry`] to the host when the commit of a job record has begun. The host then waits until the

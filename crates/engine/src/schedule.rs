@@ -162,7 +162,7 @@ pub struct Started<K> {
     pub fired: Timestamp,
 }
 
-/// The schedule as a state [`Machine`]. Its commands start the duties that are due.
+/// Makes the schedule a state machine; see [`Machine`]. The commands of this machine start the duties that are due.
 impl<K: Ord + Clone + Hash> Machine for Schedule<K> {
     type Event = Change<K>;
     type Command = Started<K>;

@@ -134,8 +134,8 @@ impl Intent {
         }
     }
 
-    /// Tells whether a repeated command line executes the whole intent once more after the intent has failed. If
-    /// the result is false, the repeated command line resumes the failed intent.
+    /// Tells what a repeated command line does after the intent has failed. If the result is true, the repeated command
+    /// line executes the whole intent again. If the result is false, it resumes the failed intent.
     pub fn repeats(&self) -> bool {
         match self {
             Self::Call { .. } => true,

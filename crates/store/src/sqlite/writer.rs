@@ -37,7 +37,7 @@ pub(super) enum Wipes {
     Now,
 }
 
-/// If no write arrives for this time, the thread truncates the write-ahead log, unless the log is already truncated.
+/// If the write-ahead log must still be truncated, the thread truncates it when no write has arrived for this time.
 const REST: Duration = Duration::from_millis(200);
 
 /// A change of the store that waits until the writer thread makes it, for example the commit of a batch.
