@@ -3,7 +3,7 @@
 //!
 //! A duty is anything that is done repeatedly, such as the health check of an assembly. Two runs of one duty
 //! never overlap. Several fire times of a duty may pass while the duty runs, or while nobody asks the schedule.
-//! They count as one fire time: the duty starts once, as soon as possible.
+//! These fire times count as one: the duty starts once, as soon as possible.
 //!
 //! ```
 //! # use std::time::Duration;
