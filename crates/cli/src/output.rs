@@ -253,7 +253,7 @@ pub(crate) fn duration(millis: u64) -> String {
     }
 }
 
-/// Formats the time since a start, in whole seconds: `12 s`, `1 min 15 s`.
+/// Formats the time since a start, without fractions of a second: `12 s`, `1 min 15 s`, `2 h 5 min`.
 pub(crate) fn elapsed(now: Timestamp, since: Timestamp) -> String {
     match now.millis_since(since) {
         millis @ 0..60_000 => format!("{} s", millis / 1_000),

@@ -57,7 +57,8 @@ pub struct CronExpression {
 /// The selected values of each field, as sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Values {
-    /// The seconds: bit `n` stands for second `n`. The other sets of bits are encoded in the same way.
+    /// The seconds: bit `n` stands for second `n`. The fields `minutes`, `hours`, `days` and `months` use bits in the
+    /// same way.
     pub(crate) seconds: u64,
     pub(crate) minutes: u64,
     pub(crate) hours: u64,

@@ -632,8 +632,8 @@ pub enum Loss {
     Forgotten,
     /// The assembly would be moved to another store.
     Exported,
-    /// A part of the assembly would be removed or re-created, or the assembly would become one of another type. The
-    /// text states this change, for example: "`web` would be removed".
+    /// A part of the assembly would be removed or re-created, or the type of the assembly would change. The text
+    /// states this change, for example: "`web` would be removed".
     Changed(String),
 }
 

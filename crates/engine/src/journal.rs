@@ -51,8 +51,8 @@ pub(crate) struct Journal {
     pub(crate) grace: Duration,
     /// The bytes of disk space that are reserved for the answers of running jobs.
     pub(crate) reserved: Arc<AtomicU64>,
-    /// The stop. In the stage `soon`, a call that has not begun is refused. In the stage `now`, running jobs
-    /// are cancelled.
+    /// The stop request for the process. In the stage `soon`, a call that has not begun is refused. In the
+    /// stage `now`, running jobs are cancelled.
     pub(crate) stop: Stop,
     pub(crate) checkpoints: mpsc::Sender<Checkpoint>,
     /// Sends an [`Entry`] to the host when the commit of a job record has begun. The host then waits until the
@@ -194,7 +194,7 @@ impl CallContext {
         self
     }
 
-    /// Makes this the context of an observation. Each observation runs its own jobs, and uses no earlier
+    /// Turns the context into the context of an observation. Each observation runs its own jobs, and uses no earlier
     /// outcomes.
     pub(crate) fn looking(mut self, now: Timestamp) -> Self {
         self.round = format!("o{}", now.as_millis());

@@ -3,7 +3,7 @@
 //!
 //! A duty is anything that is done repeatedly, such as the health check of an assembly. Two runs of one duty
 //! never overlap. Several fire times of a duty may pass while the duty runs, or while nobody asks the schedule.
-//! They count as one fire time: the duty starts once, as soon as possible.
+//! These fire times count as one: the duty starts once, as soon as possible.
 //!
 //! ```
 //! # use std::time::Duration;
@@ -162,7 +162,7 @@ pub struct Started<K> {
     pub fired: Timestamp,
 }
 
-/// The schedule as a state [`Machine`]. Its commands start the duties that are due.
+/// Makes the schedule a state machine; see [`Machine`]. The commands of this machine start the duties that are due.
 impl<K: Ord + Clone + Hash> Machine for Schedule<K> {
     type Event = Change<K>;
     type Command = Started<K>;

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 /// The time within which a driver may still answer after the grace period of its jobs.
 const LAST_ANSWER: Duration = Duration::from_secs(5);
 
-/// A stop with two stages. Each stage has a token, and begins when its token is cancelled.
+/// A request to stop running work, in two stages. Each stage has a token, and begins when its token is cancelled.
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
     /// The first stage: no further call begins, and running jobs may finish.

@@ -171,8 +171,8 @@ pub enum Output {
     Files(BTreeMap<String, Output>),
     /// The file or folder does not exist.
     Missing,
-    /// The file is larger than the request allows. In a requested folder: the file is larger than the rest of
-    /// the folder's limit.
+    /// The file is larger than the request allows. For a file in a requested folder: the file is larger than what is
+    /// left of the folder's limit.
     TooLarge {
         /// Size of the file in bytes.
         bytes: u64,

@@ -55,8 +55,10 @@ impl From<io::Error> for Unopened {
     }
 }
 
-/// Opens the file `path` below the working folder `work`, and returns it with its length. The file has at most
-/// `max_bytes` bytes, and no link leads out of `work`.
+/// Opens the file `path` below the working folder `work`, and returns the file with its length.
+///
+/// Fails if the file has more than `max_bytes` bytes, if it is no regular file, or if a link in the path leads out of
+/// `work`.
 pub(crate) fn open(work: &Path, path: &Path, max_bytes: u64) -> Result<(File, u64), Unopened> {
     let opened = match open_below(work, path) {
         Err(Failure::NoSuchCall) => open_resolved(work, path),

@@ -45,15 +45,15 @@ checked_text! {
     /// The id starts with a letter, so no YAML reader parses it as a number.
     InstanceId: IdError = |text| opaque(text, 32, "an instance id: a letter, then letters, digits and `-`, at most 32");
 
-    /// Returns the number of bytes at the end of the bytes read so far that together may be the start of a pattern.
-    /// `at` is the state of the automaton.
+    /// The id of an export of an assembly. The export file contains the id. A store imports the same export at most
+    /// once.
     TransferId: IdError = |text| opaque(text, 32, "the id of an export: a letter, then letters, digits and `-`, at most 32");
 
     /// The id of a driver call. All attempts of the call have the same id.
     CallId: IdError = |text| opaque(text, 48, "a call id: a letter, then letters, digits and `-`, at most 48");
 
-    /// The id that a command gets when a person calls it. The id contains only letters and digits, because scripts
-    /// write the id into dotted paths.
+    /// The id of one call of a command. The id contains only letters and digits, because scripts write the id into
+    /// dotted paths.
     CommandId: IdError = |text| {
         let fits = (1..=48).contains(&text.len())
             && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());

@@ -114,8 +114,10 @@ fn indentation(text: &str) -> usize {
     text.len() - text.trim_start_matches(' ').len()
 }
 
-/// Returns the content of a string in double quotes, in decoded and in raw form. `text` begins after the opening
-/// quote. The content ends at the closing quote, or at the end of the line.
+/// Returns the content of a string in double quotes. The first text is the decoded form, and the last text is the raw
+/// form. If the content can't be decoded, returns only the raw form.
+///
+/// `text` begins after the opening quote. The content ends at the closing quote, or at the end of the line.
 fn double_quoted(text: &str) -> Vec<String> {
     let mut is_escaped = false;
     let end = text.find(|c: char| {

@@ -86,7 +86,9 @@ pub(crate) fn health_check(package: &Package) -> Option<ScriptFile<'_>> {
     only(&candidates(package, &Action::Transition(Transition::Integrity), &Role::HealthCheck))
 }
 
-/// Returns the discovery script; `None` if the package has no discovery script, or several of them.
+/// Returns the discovery script. In the package of a factory, the manifest names this script. In the package of a
+/// resource, the script is found by its name. Returns `None` if there is no such script, or if a resource has several
+/// of them.
 pub(crate) fn discovery(package: &Package) -> Option<ScriptFile<'_>> {
     if package.pins().is_some() {
         return package.bindings().queries.iter().find_map(|named| of_binding(package, named));

@@ -169,7 +169,7 @@ impl Batch {
         self
     }
 
-    /// Returns all leases of the batch: the given one, then those added with `beside` and `fenced_by`.
+    /// Returns all leases of the batch: first `lease`, then the leases that were added with `beside` and `fenced_by`.
     pub(crate) fn leases<'l>(&'l self, lease: &'l Lease) -> impl Iterator<Item = &'l Lease> {
         std::iter::once(lease).chain(&self.beside)
     }

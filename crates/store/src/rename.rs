@@ -1,4 +1,4 @@
-//! The renaming of an assembly, as far as it is independent of the kind of store.
+//! The parts of a renaming of an assembly that do not depend on the kind of store.
 
 use std::collections::{BTreeMap, BTreeSet};
 

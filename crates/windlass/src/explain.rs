@@ -1,5 +1,6 @@
-//! The explanations of error codes, such as `WL0112`. Diagnostics and errors of all windlass crates have such codes.
-//! This crate keeps the codes of errors from lower crates, so each code needs only one explanation.
+//! The explanations of error codes, such as `WL0112`. Diagnostics and errors of all windlass crates have such codes. If
+//! this crate passes on an error of another windlass crate, the error keeps its code. So each code needs only one
+//! explanation.
 
 use windlass_source::CodeInfo;
 

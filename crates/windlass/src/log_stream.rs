@@ -92,7 +92,7 @@ pub struct LogStream<'w> {
     live: LiveOutput<'w>,
     /// The processes that are being executed.
     active: BTreeSet<ProcessId>,
-    /// The jobs whose recorded output was returned. They belong to processes whose end was not returned yet.
+    /// The jobs whose recorded output was returned, for all processes whose end was not returned yet.
     reported: HashSet<String>,
     /// The processes whose end was returned. The output of their jobs is not returned again.
     finished: BTreeSet<ProcessId>,

@@ -1,9 +1,9 @@
 //! Automatic fixes for problems that a check found.
 //!
-//! A diagnostic may carry a [`Fix`]. If it carries exactly one fix, the fix counts as certain, and is applied
-//! here. All other bytes of the file stay unchanged. A fix can reveal further problems, so files are checked again
-//! until no certain fix is left. Until then, texts are changed in memory only. Each file is written once and
-//! atomically at the end.
+//! A diagnostic may carry a [`Fix`]. If a diagnostic carries exactly one fix, the fix counts as certain, and this
+//! module applies the fix. All other bytes of the file stay unchanged. A fix can reveal further problems, so files
+//! are checked again until no certain fix is left. Until then, texts are changed in memory only. Each file is
+//! written once and atomically at the end.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

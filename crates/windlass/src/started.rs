@@ -113,7 +113,7 @@ impl Started {
         }
     }
 
-    /// Runs the process to its end. If another program executes the process, waits for its end.
+    /// Runs the process to its end. If another program executes the process, only waits until the process has ended.
     ///
     /// Dropping the returned future interrupts the process. Running jobs continue, and the lease is released in the
     /// background. To resume the process, start the same intent again, for example `up` with the same descriptor.

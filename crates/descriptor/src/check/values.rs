@@ -120,7 +120,7 @@ impl<'a> Check<'a, '_> {
         self.said.push(did_you_mean(diagnostic, property.as_str(), names));
     }
 
-    /// Adds to a diagnostic the place that declares the component or reference.
+    /// Adds to a diagnostic the place where the component or reference with the name `component` is declared.
     fn with_part(&self, diagnostic: Diagnostic, component: &ComponentName) -> Diagnostic {
         let part = self.assembly.composition.get(component).map(|part| part.name_span);
         let reference = self.assembly.references.get(component).map(|reference| reference.name_span);

@@ -23,7 +23,8 @@ use crate::reader::Spanned;
 use crate::scope::{EACH, Meaning, Scope};
 use crate::template::{Reference, Segment, Value, ValueKind};
 
-/// Maximum length in bytes of all evaluated values together. They are stored, because other values read them.
+/// Maximum length in bytes of all evaluated values together. The evaluated values are stored, because other values read
+/// them.
 const KEPT: usize = 32 << 20;
 
 /// Maximum number of references in a chain in which each reference needs the next one. For example, the reference

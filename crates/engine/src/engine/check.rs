@@ -74,8 +74,8 @@ pub enum CheckEnd {
 }
 
 /// Checks the health of assemblies. A script reports the condition of each instance, and the engine updates the records
-/// of the assembly accordingly. The result contains no entry for an assembly that does not exist.
-/// `absence` tells what a check means that finds no instance at all.
+/// of the assembly accordingly. The result contains no entry for an assembly that does not exist. `absence` tells how
+/// to interpret a check that finds none of a factory's instances.
 ///
 /// # Errors
 /// [`EngineError::Stopped`], or an error of the store. Records that were updated before the error stay updated. An error

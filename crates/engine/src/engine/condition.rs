@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The way in which an element differs from its record, as a health check has found it.
+/// The difference between an element and its record. A health check has found the difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {

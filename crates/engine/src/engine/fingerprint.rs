@@ -37,8 +37,9 @@ pub fn fingerprint(of: &impl Serialize) -> Value {
     value
 }
 
-/// Removes the origins of declarations. A property or an output of the user may have the name `origin`, too. It stays,
-/// because its data does not have the form of an [`Origin`]: texts and values of users contain no JSON numbers.
+/// Removes the origins of declarations. A property or an output of the user may have the name `origin`, too. Such a
+/// property or output stays, because its data does not have the form of an [`Origin`]: texts and values of users
+/// contain no JSON numbers.
 fn strip(value: &mut Value) {
     match value {
         Value::Object(entries) => {

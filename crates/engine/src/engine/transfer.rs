@@ -46,8 +46,8 @@ pub struct Bundle {
     /// The versions of the assembly, the oldest first, without the versions of an earlier assembly of the same name.
     pub versions: Vec<VersionRecord>,
     /// The packages of the assembly's elements and versions. `serde` skips this field. The program that writes the
-    /// bundle to a file also writes the packages to the file. It writes the files of each package in hexadecimal
-    /// digits.
+    /// bundle to a file also writes the packages to the file. There, the content of each package file consists of
+    /// hexadecimal digits.
     #[serde(skip)]
     pub packages: Vec<PackageRecord>,
     /// The assembly's secrets, in clear. `serde` skips this field. The program that writes the bundle to a file

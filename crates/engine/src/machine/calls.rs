@@ -474,7 +474,7 @@ impl ProcessMachine {
         self.end_step((run.record.process, run.record.step), end);
     }
 
-    /// Ends a call that a stop has cancelled. The next plan may repeat its action.
+    /// Ends a call that a stop has cancelled. The next plan may repeat the action of the call.
     pub(super) fn stopped(&mut self, id: &CallId) {
         if self.has_launched(id) {
             let failure =

@@ -44,8 +44,8 @@ pub fn probe(bwrap: &Path) -> Result<Sandboxes, String> {
     Err(advice::unmade(&words))
 }
 
-/// Returns the path of a program. A name without `/` is searched in the system's program folders. Any other path is
-/// returned unchanged. Returns `None` if no file has this name or path.
+/// Returns the path of a program. A name without `/` is looked up in the system's program folders. Any other path
+/// is returned unchanged, if it leads to a file. Returns `None` if there is no such file.
 pub(crate) fn find(program: &Path) -> Option<PathBuf> {
     if program.components().count() > 1 {
         return program.is_file().then(|| program.to_owned());

@@ -70,8 +70,8 @@ pub(crate) enum How {
 pub(crate) struct Lines(Vec<u8>);
 
 impl Lines {
-    /// Appends a piece, and returns the lines that are now complete. Malformed lines are skipped, since other
-    /// programs in the container may write to the log, too.
+    /// Appends a piece of the container's log, and returns the lines that are now complete. Malformed lines
+    /// are skipped, since other programs in the container may write to the log, too.
     pub(crate) fn take(&mut self, piece: &[u8]) -> Vec<Line> {
         self.0.extend(piece);
         let Some(end) = self.0.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };

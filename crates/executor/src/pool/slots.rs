@@ -138,8 +138,8 @@ impl Slots {
         RuntimeError::Unavailable { runtime: self.kind.clone(), problem: problem.to_owned() }
     }
 
-    /// Returns a container to the pool. The container becomes idle if it is intact and has run fewer jobs
-    /// than the maximum. Otherwise it is removed.
+    /// Returns a container to the pool. The container becomes idle if `is_reusable` is true, the connection is intact,
+    /// and the container has run fewer than [`JOBS`] jobs. Otherwise, the container is removed.
     pub(crate) fn give(&self, slot: Slot, is_reusable: bool) {
         let Slot { connection, shape, _permit: permit } = slot;
         if is_reusable && connection.is_whole() && connection.jobs() < JOBS {

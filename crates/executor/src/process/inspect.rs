@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::captured::tests::CUTS;
 
-    /// Captures a stream. The main file contains `stored`, and the tail file contains `rest`.
+    /// Writes `stored` to the main file of a stream and `rest` to the tail file, and captures the stream.
     fn stream(stored: &str, rest: &str, total: u64, keep: u64) -> Captured {
         let dir = tempfile::tempdir().unwrap();
         let folder = JobFolder::at(dir.path().to_owned());

@@ -49,10 +49,10 @@ pub(crate) fn read(folder: &JobFolder) -> io::Result<Option<Record>> {
     Ok(Some(Record { job: from_json(job)?, end_at: job.len() as u64 + 1, ending }))
 }
 
-/// The first line of `job.json`: the description of a job. It contains everything that the supervisor needs
-/// to run the job, except stdin and the files. It also contains the owner, by which later processes find the
-/// job. It lists all environment variables, so that people can read them later. The contents of stdin and of
-/// the files may be secret, so the line does not contain them.
+/// The first line of `job.json`: the description of a job. The line contains everything that the supervisor needs to
+/// run the job, except stdin and the files. The contents of stdin and of the files may be secret, so the line does not
+/// contain them. The line also contains the owner, by which later processes find the job. The line lists all
+/// environment variables, so that people can read them later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JobRecord {

@@ -303,8 +303,8 @@ struct Nodes {
     ///
     /// Additional nodes don't count. A limit in percent refers to this number.
     count: usize,
-    /// Certain re-created parts outside of the nodes in `works`: a part belongs to this set if a re-installed part
-    /// inside such a node reads the part's new outputs.
+    /// The re-created parts whose new outputs are read by a re-installed part inside a node in `works`. Parts inside
+    /// the same node are left out.
     ///
     /// A re-installed part must go down together with the parts whose new outputs it reads. So if this set is not
     /// empty, the nodes in `works` cannot change in batches.

@@ -243,9 +243,9 @@ impl Search<'_, '_> {
 
     /// Adds to the scope the parts that a part needs because of its relationships.
     ///
-    /// Suppose that the part is the target of a relationship that must be created before the part reaches its final
-    /// state. Then the part needs the sources of the relationship. If the part is the source, it needs the targets.
-    /// The part also needs the producers of the outputs that the relationship reads.
+    /// Some relationships must be created before one of their ends reaches its final state. If the part is the target
+    /// of such a relationship, the part needs the sources. If the part is the source, it needs the targets. In both
+    /// cases, the part also needs the producers of the outputs that the relationship reads.
     fn related(&mut self, part: &Part<'_>, open: &mut Vec<ElementName>) -> Result<(), ScopeError> {
         // A part that is adopted becomes Active in one step. No relationship can be created before this step, so
         // the part needs no other ends.

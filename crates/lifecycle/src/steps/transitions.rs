@@ -155,8 +155,7 @@ struct Stair {
     offset: Phase,
     from: State,
     to: State,
-    /// The [rank] of `from`. If `from` is Broken or Failed, it has no rank, and the value is the rank of
-    /// Active.
+    /// The [rank] of `from`. The states Broken and Failed have no rank, so for them the value is the rank of Active.
     above: u8,
     calls: Transitions,
 }

@@ -134,8 +134,8 @@ impl Intent {
         }
     }
 
-    /// Tells whether a repeated command line executes the whole intent once more after the intent has failed. If
-    /// the result is false, the repeated command line resumes the failed intent.
+    /// Tells what a repeated command line does after the intent has failed. If the result is true, the repeated command
+    /// line executes the whole intent again. If the result is false, it resumes the failed intent.
     pub fn repeats(&self) -> bool {
         match self {
             Self::Call { .. } => true,
@@ -228,7 +228,7 @@ pub struct ProcessRecord {
     pub status: ProcessStatus,
     /// The plan of the process, as JSON text.
     pub plan: PlanText,
-    /// The unfinished process before this process. The process takes over its open calls.
+    /// The unfinished process before this process. This process takes over the open calls of the unfinished process.
     pub continues: Option<ProcessId>,
     /// The host and the project folder of the windlass program that executes the process, as text. Another windlass
     /// program can find the jobs of the process only on the same host and in the same folder. None in records of an

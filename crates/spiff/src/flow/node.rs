@@ -162,8 +162,10 @@ fn parse(text: &str, env: &Env) -> Option<Child> {
     env.state().parse(&inner, &env.place()).ok()
 }
 
-/// Evaluates an expression in this pass, and returns the resulting node. If a stub may still override this node
-/// with another value, the node is in `Err`. Otherwise, the node is in `Ok`.
+/// Evaluates an expression in this pass. Returns the resulting node in `Ok` or in `Err`.
+///
+/// `Err` is no error here: it means that a stub may still override the node with another value. A node in `Ok` is final
+/// for this pass.
 fn evaluated(
     node: Node,
     expr: &Child,

@@ -181,9 +181,8 @@ pub struct Annotations {
     /// Whether the node has a problem of its own. A problem of another node, on which the node depends, does
     /// not count.
     pub error: bool,
-    /// If the node is an expression: whether the expression waits for another node that has a problem. If the node
-    /// is no expression: whether the node has a problem of its own, such as a map with two merge keys. If a node
-    /// has a problem of its own, [`error`](Self::error) is also true.
+    /// For an expression: whether it waits for another node that has a problem. For any other node: whether the node
+    /// has a problem of its own, such as a map with two merge keys. Such a node also has [`error`](Self::error) set.
     pub failed: bool,
     /// Problem of the node, if it has one.
     pub issue: Option<Arc<Issue>>,

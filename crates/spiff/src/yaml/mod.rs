@@ -15,7 +15,7 @@
 //!
 //! # Deviations from the original
 //!
-//! Syntax errors have windlass's messages and places. A list or map as a key is an error, while it crashes
+//! Syntax errors have windlass's messages and places. A list or map as a key is an error here, but crashes
 //! the original.
 
 mod emit;

@@ -11,8 +11,8 @@ pub(super) const STATEMENT: Duration = Duration::from_secs(20);
 /// Maximum time that a statement waits for a row that another transaction has locked.
 pub(super) const LOCK: Duration = Duration::from_secs(10);
 
-/// Maximum time to wait for one answer. It is longer than the server's own limits, so that the more specific
-/// errors of the server arrive first.
+/// Maximum time to wait for one answer. This time is longer than the server's own limits, so that the more
+/// specific errors of the server arrive first.
 pub(super) const ANSWER: Duration = Duration::from_secs(45);
 
 /// Maximum time that a client may wait between two statements of a transaction. After this time, the server closes the

@@ -23,7 +23,7 @@ pub(super) struct Frozen {
     state: FileState,
 }
 
-/// The properties of a file that show whether the file was written or replaced.
+/// The properties of a file that change when the file is written or replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileState {
     file: (u64, u64),

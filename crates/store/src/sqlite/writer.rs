@@ -37,7 +37,7 @@ pub(super) enum Wipes {
     Now,
 }
 
-/// Time without a new write after which the thread makes a pending truncation of the write-ahead log.
+/// If the write-ahead log must still be truncated, the thread truncates it when no write has arrived for this time.
 const REST: Duration = Duration::from_millis(200);
 
 /// A change of the store that waits until the writer thread makes it, for example the commit of a batch.

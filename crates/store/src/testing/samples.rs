@@ -252,7 +252,8 @@ pub fn document_key(scope: &DocumentScope, name: &str) -> DocumentKey {
     DocumentKey { scope: scope.clone(), kind: "note".parse().expect(VALID), name: name.parse().expect(VALID) }
 }
 
-/// Returns a document with a text. The store accepts it, whatever revision the stored document has.
+/// Returns a document with a text. The store accepts this document even if it already contains a revision of the
+/// document.
 pub fn document(scope: &DocumentScope, name: &str, text: &str) -> DocumentDraft {
     DocumentDraft {
         key: document_key(scope, name),

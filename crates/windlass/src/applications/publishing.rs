@@ -286,7 +286,7 @@ fn checked(source: &Arc<Source>, scripts: Option<&[PackageFile]>) -> Result<(Rol
     }
 }
 
-/// Returns a warning that no script of a manifest is published with it; `None` if the manifest names no script.
+/// Returns a warning that a manifest is published without its scripts; `None` if the manifest names no script.
 fn without_scripts(checked: &Checked<'_>) -> Option<Diagnostic> {
     let none: &[ScriptFile<'_>] = &[];
     let missing = check_scripts(checked, none, ScriptPlace::Package);

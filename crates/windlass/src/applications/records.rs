@@ -10,7 +10,7 @@ use windlass_model::{AssemblyName, Timestamp};
 
 use super::error::ApplicationError;
 
-/// The version in which the bodies of application and environment documents are written.
+/// The version of the format in which the bodies of application and environment documents are written.
 pub(super) const VERSION: u32 = 1;
 
 /// Number of documents that are read at once.

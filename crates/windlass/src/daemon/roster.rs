@@ -236,7 +236,8 @@ impl Roster {
 }
 
 /// Tells whether the time `now` is so long after the time `due` of a missing sample that the daemon was probably
-/// suspended in between. The samples of this time may then be missing because of the daemon.
+/// suspended in between. Then the daemon itself may be the reason why samples between these two times are
+/// missing.
 fn is_too_late(due: Timestamp, now: Timestamp) -> bool {
     const LATE: i64 = 1000;
     due.plus_millis(LATE) < now

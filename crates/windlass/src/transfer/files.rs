@@ -105,7 +105,7 @@ pub(super) struct TransferFiles {
     /// exports.
     pub(super) state: PathBuf,
     pub(super) store_key: KeySource,
-    /// The file with the key that seals the export; `None` if the key of the store seals it.
+    /// The file with the key that seals the export; `None` if the key of the store seals the export.
     pub(super) key: Option<PathBuf>,
     /// Maximum size in bytes of the file from which an assembly is imported.
     pub(super) limit: usize,

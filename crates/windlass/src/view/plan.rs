@@ -174,7 +174,7 @@ pub struct StepView {
     pub action: String,
     /// Whether the step calls a driver, or only changes a state.
     pub calls: bool,
-    /// The batch to which the step belongs. For a pause, it is the batch after the pause.
+    /// The batch to which the step belongs. If the step is a pause, this is the batch after the pause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<Batch>,
     /// The length of a pause between two batches; `None` for other steps.

@@ -135,8 +135,8 @@ fn results(steps: &[StepView], begun: &HashMap<StepId, bool>) -> Vec<RollingView
     views
 }
 
-/// Returns the node of the group `group` that is or contains the part `part`. Returns `None` if the group has no
-/// such node.
+/// Returns the name of the node of the group `group` to which the part `part` belongs. The part may also be the node
+/// itself. Returns `None` if the part is not in the group.
 fn node_of(part: &ElementName, group: &ElementName) -> Option<ElementName> {
     const SEPARATOR: &str = "__";
     let rest = part.as_str().strip_prefix(group.as_str())?.strip_prefix(SEPARATOR)?;

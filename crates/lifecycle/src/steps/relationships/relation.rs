@@ -134,7 +134,7 @@ impl<'a> RelationshipPlanner<'_, 'a> {
     }
 }
 
-/// Tells whether the pair of the source `name` and some target is outdated. `outdated` contains the outdated pairs
+/// Tells whether the pair of the source `name` and a certain target is outdated. `outdated` contains all outdated pairs
 /// of this target, by source.
 pub(super) fn is_outdated(outdated: Option<&OutdatedSources>, name: &ElementName) -> bool {
     outdated.is_some_and(|outdated| outdated.contains_key(name))

@@ -1,4 +1,4 @@
-//! Events: numbered without gaps, readable in pages, and watched from every handle.
+//! Tests of events: they are numbered without gaps, can be read in pages, and can be watched from every handle.
 
 use futures::future::join_all;
 use windlass_model::Seq;
