@@ -47,7 +47,8 @@ pub(crate) type HalfMadeSources = HashMap<ElementName, HalfMade>;
 /// The created pairs of a relationship. The key is the target of the pairs, and the value contains their sources.
 type Targets = HashMap<ElementName, HashSet<ElementName>>;
 
-/// The outdated pairs of a relationship. The key is the target of the pairs.
+/// The outdated pairs of a relationship (pairs whose values have changed since their creation). The key is the target
+/// of the pairs.
 pub(crate) type OutdatedTargets = HashMap<ElementName, OutdatedSources>;
 
 /// The outdated pairs at one target. The key is the source of the pair.

@@ -26,7 +26,7 @@ use super::relation::Node;
 ///   this batch.
 pub(super) type Slot = Option<u32>;
 
-/// The [`Slot`] of a pair whose source and target change outside of batches.
+/// The [`Slot`] of a pair if neither its source nor its target changes in a batch.
 pub(super) const STATIC: Slot = Some(0);
 
 /// The pairs of one target that are created or re-created in the same batch.
