@@ -38,7 +38,8 @@ pub struct HalfMade {
     pub in_doubt: usize,
 }
 
-/// The partly created pairs of a relationship. The key is the target of the pairs.
+/// The partly created pairs of a relationship. A pair is one source and one target. The key is the target of the
+/// pairs.
 type HalfMadeTargets = HashMap<ElementName, HalfMadeSources>;
 
 /// The partly created pairs at one target. The key is the source of the pair.

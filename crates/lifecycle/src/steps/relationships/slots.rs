@@ -202,7 +202,7 @@ impl BySlot {
         self.turns.iter().any(|turn| turn.is_again)
     }
 
-    /// Returns each slot with its pairs, in ascending order. The slot `None` comes first.
+    /// Returns each [`Slot`] (the number of a batch) with its pairs, in ascending order. The slot `None` comes first.
     pub(super) fn each(&self) -> impl Iterator<Item = (Slot, InSlot<'_>)> {
         let mut sources = self.sources.as_slice();
         self.turns.chunk_by(|one, next| one.slot == next.slot).map(move |turns| {
