@@ -174,8 +174,8 @@ fn wrong_count(text: &str, pieces: &[Piece<'_>]) -> CronError {
     CronError::new(span, CronProblem::FieldCount { found }).help_with(help)
 }
 
-/// Converts an expression of five fields, as other cron implementations use it, to an expression of Quartz.
-/// Returns none if the days of the expression may have another meaning in Quartz.
+/// Converts an expression of five fields, as other cron implementations use it, to an expression of Quartz. Returns
+/// `None` if the days of the expression may have another meaning in Quartz, or if the result is not valid.
 fn unix(pieces: &[Piece<'_>]) -> Option<String> {
     let &[minute, hour, day, month, weekday] = pieces else { return None };
     let (day, weekday) = match (day.text, weekday.text) {

@@ -1,14 +1,16 @@
 //! Halving: finds the bad elements of a batch of health checks, if the whole batch fails.
 //!
-//! Each search is a *round*. A group of elements that fails is checked again in two halves, until each bad element
-//! is alone. The groups that are checked next are called a *wave*. All groups of a wave are checked at the same
-//! time. An element that was bad in the last round is a *suspect*, and is checked alone from the beginning. With
-//! `b` bad elements among `n` elements, the first round makes at most `1 + 2·b·⌈log2 n⌉` checks. A later round with
-//! the same bad elements makes at most `1 + b` checks, if `b` is at most [`MAX_ALONE`]. A separate check of
-//! each element was refused, because one bad element could cause 1000 checks.
+//! Each search is a *round*. A group of elements that fails is checked again in two halves, until each bad element is
+//! alone. The groups that are checked next are called a *wave*. All groups of a wave are checked at the same time. An
+//! element that was bad in the last round is a *suspect*, and is checked alone from the beginning. With `b` bad
+//! elements among `n` elements, the first round makes at most `1 + 2·b·⌈log2 n⌉` checks. A later round with the same
+//! bad elements makes at most `1 + b` checks, if `b` is at most [`MAX_ALONE`].
 //!
-//! A check that hangs takes as long as its timeout. So after [`MAX_TIMEOUTS`] timeouts in a round, a group that
-//! times out is no longer halved. The elements of the group stay unresolved in that round.
+//! The simpler method would check each element of a failed batch separately. This module does not use this method,
+//! because one bad element could then cause 1000 checks.
+//!
+//! A check that hangs takes as long as its timeout. So after [`MAX_TIMEOUTS`] timeouts in a round, a group that times
+//! out is no longer halved. The elements of the group stay unresolved in that round.
 
 use windlass_driver::{Observation, Observed};
 use windlass_model::record::{Failure, FailureKind};

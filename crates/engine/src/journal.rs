@@ -63,8 +63,8 @@ pub(crate) struct Journal {
 /// An open call whose last attempt was made on another host or in another project folder. So this windlass program
 /// can't find the jobs of this attempt.
 pub(crate) struct RemoteCall {
-    /// The number of the last recorded attempt, which was made elsewhere. This windlass program makes all later
-    /// attempts of the call, and can find their jobs.
+    /// The number of the last recorded attempt, the one on the other host or in the other folder. This windlass
+    /// program makes all later attempts of the call, and can find their jobs.
     pub(crate) attempt: u32,
     /// The host and the folder of the last recorded attempt, as text for messages.
     pub(crate) from: String,
@@ -95,8 +95,8 @@ pub(crate) struct CallContext {
     place: Arc<Location>,
     assembly: AssemblyName,
     call: CallId,
-    /// Whether a second execution of the call may do harm. The jobs of such a call start only if space for their
-    /// answers is reserved.
+    /// Whether a second execution of the call may do harm. If so, a job of the call starts only if the disk has enough
+    /// free space for its answer.
     once: bool,
     /// The reason why the call must not create its relationship, such as a failure of the source or the target.
     /// `None` if there is no such reason. If there is a reason, the call must not begin its first job. A job that

@@ -332,9 +332,9 @@ enum Signals {
 }
 
 impl Signals {
-    /// Returns the selected signals of an instance document, each with the name under which other elements read the
-    /// signal. For example, the name is `port` for an output property, and `compute.ip` for the signal `ip` of the
-    /// interface `compute`.
+    /// Returns the signals of an instance document that `self` selects. Each signal has the name under which other
+    /// elements read it. For example, the name is `port` for an output property, and `compute.ip` for the signal `ip`
+    /// of the interface `compute`.
     fn of(self, document: &mut Value) -> Vec<(String, &mut Value)> {
         let interfaces = document.get_mut("interfaces").and_then(Value::as_object_mut);
         let interfaces = interfaces.into_iter().flatten();

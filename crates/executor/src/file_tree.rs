@@ -7,8 +7,8 @@ use std::{
     path::Path,
 };
 
-/// Removes a folder with all its content. The function first makes unwritable subfolders writable. A missing
-/// folder is no error.
+/// Removes a folder with all its content. If unwritable subfolders prevent the removal, the function makes them
+/// writable and tries again. A missing folder is no error.
 pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
     let removed = match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {

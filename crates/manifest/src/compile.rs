@@ -40,9 +40,9 @@ pub struct Launch<'l> {
     pub resource: &'l DescriptorName,
     /// Values of exposed configuration pins, by the ids of the pins. They replace the values of the manifest.
     pub parameters: &'l BTreeMap<String, Value>,
-    /// Tells whether the instance was adopted. The values of the manifest describe instances that the launch script
-    /// creates. They need not hold for an adopted instance, so its pins have no values except
-    /// [`parameters`](Self::parameters).
+    /// Whether the instance was adopted. The values of the manifest describe instances that the launch script creates.
+    /// An adopted instance may have other values. So the pins of an adopted instance get no values from the manifest,
+    /// but only those in [`parameters`](Self::parameters).
     pub adopted: bool,
 }
 

@@ -1,4 +1,5 @@
-//! The pins that bindings join. A *binding* of a manifest connects two components.
+//! The pins that bindings join. A *pin* is a typed input or output of a component, and a *binding* of a manifest
+//! connects two components.
 
 use windlass_model::pins::{Name, PinType};
 use windlass_source::{Severity, Spanned};

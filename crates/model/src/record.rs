@@ -54,11 +54,11 @@ pub struct AssemblyRecord {
     pub version: Option<ProcessId>,
     /// The newest version that all parts of the assembly have reached, as the id of a process; see
     /// [`version`](Self::version). All parts reach the desired version when a process for the whole assembly
-    /// completes. None if the parts have reached no version, or if the version was not recorded.
+    /// completes. `None` if no version was ever reached by all parts, or if that version was not recorded.
     ///
     /// A part reaches a version even if the process did not need to change the part. If a later process has failed,
-    /// some parts may already have the version of this later process. The field then still contains the version
-    /// that all parts have reached before.
+    /// some parts may already have the version of this later process. The field then still contains the version that
+    /// all parts have reached before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<ProcessId>,
     /// The clusters that were scaled to a size other than the size in the descriptor.

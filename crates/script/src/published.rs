@@ -97,8 +97,11 @@ fn after(text: &str, name: &str) -> Vec<String> {
     text.match_indices(name).filter_map(values).flatten().collect()
 }
 
-/// Returns the lines after the first line of `text`, as long as their indentation is deeper than `indent`: each line alone,
-/// and all lines joined by line breaks and by spaces. The dashes of lists, and quotes around a line, are left out.
+/// Returns the lines below the first line of `text`, up to the first line that is not indented deeper than `indent`.
+/// Blank lines do not end the search. The dashes of lists, and quotes around a line, are removed.
+///
+/// The result first contains two texts in which all lines are joined: by line breaks, and by spaces. Then it contains
+/// each line alone.
 fn deeper(text: &str, indent: usize) -> Vec<String> {
     let below = text.lines().skip(1);
     let lines: Vec<&str> = below

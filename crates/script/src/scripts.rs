@@ -17,8 +17,8 @@ pub(crate) const SCRIPTS: &str = "scripts";
 /// A script: a file of a package, or a program in the image of a location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ScriptFile<'p> {
-    /// The path relative to [`FOLDER`], such as `scripts/Start.sh`. If the script is a program in the image of the
-    /// location, the path in the image.
+    /// The path of the script. For a file of a package, the path is relative to [`FOLDER`], such as
+    /// `scripts/Start.sh`. For a program in the image of the location, it is the path in the image.
     pub path: &'p str,
     /// The file of the package; `None` if the script is a program in the image of the location.
     pub file: Option<&'p PackageFile>,

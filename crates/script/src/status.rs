@@ -11,9 +11,9 @@ use windlass_update_ops::{Op, Path, Update};
 pub(crate) struct StatusSaid {
     /// The status after the update.
     pub status: Status,
-    /// Whether the instance no longer exists. This is true if the update itself sets the flags `active`,
-    /// `converging` and `failed` to false. If the update sets only one of the flags to false, the instance still
-    /// exists, even if the other two flags are already false.
+    /// Whether the instance no longer exists. This is true if the update itself sets all three flags `active`,
+    /// `converging` and `failed` to false. If the update sets only some of them, the instance still exists, even if
+    /// the other flags are already false.
     pub gone: bool,
 }
 

@@ -255,7 +255,8 @@ impl fmt::Debug for RedactedStream {
     }
 }
 
-/// Returns the length of the longest prefix of `text` that is also a suffix of `pattern`.
+/// Returns the length of the longest prefix of `text` that is also a proper suffix of `pattern` (a suffix that is
+/// shorter than `pattern`).
 fn end_of(pattern: &[u8], text: &[u8]) -> usize {
     let text = &text[..text.len().min(pattern.len().saturating_sub(1))];
     // The Knuth-Morris-Pratt automaton of the text, run over the pattern.

@@ -38,8 +38,9 @@ pub enum Change {
     /// lease on the new name. The leases on the old name and on `others` must be added with [`beside`](Batch::beside).
     /// If an assembly with the new name exists, the batch is refused.
     Rename(Box<Rename>),
-    /// Gives the lease's assembly its natural id, as [`claim`](crate::Store::claim) does. The batch is
-    /// refused if another assembly of the same owner has the id, or if the assembly has no owner.
+    /// Gives a natural id to the assembly of the lease, as [`claim`](crate::Store::claim) does. A natural id is the id
+    /// that an assembly with an owner has outside of windlass. The batch is refused if another assembly of the same
+    /// owner has the id, or if the assembly has no owner.
     Claim(String),
     /// Puts the instance of an element of an existing assembly.
     PutInstance(Box<InstanceRecord>),

@@ -1,4 +1,5 @@
-//! Access to a project's store and recorded assemblies, and to groups of functions such as [`Views`].
+//! Methods of [`Windlass`] that give access to the store of the project and to the recorded assemblies. Further
+//! methods return groups of functions, such as [`Views`].
 
 use std::sync::Arc;
 

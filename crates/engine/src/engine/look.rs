@@ -613,8 +613,9 @@ const SLACK: Duration = Duration::from_secs(60);
 /// character is one of 32 letters and digits. So 12 characters contain 4 + 11 × 5 = 59 random bits.
 const LETTERS: usize = 12;
 
-/// The number of random characters after a [`mark`]. They only distinguish the checks under one lease, so fewer
-/// characters are sufficient. With more characters, the job ids could exceed the 63 characters of a [`JobId`].
+/// The number of random characters at the end of a prefix that contains a [`mark`]. Here the random characters only
+/// distinguish the checks under the lease of one assembly, so fewer characters than [`LETTERS`] are sufficient. With
+/// more characters, the job ids could exceed the 63 characters of a [`JobId`].
 const LETTERS_BESIDE_MARK: usize = 8;
 
 /// Returns the metrics that a report contains, by name. If the report is not valid, returns no metrics.

@@ -216,9 +216,9 @@ impl Ended {
     }
 
     /// Tells whether one more process must run, to update outdated inputs. The field `outdated` contains the inputs
-    /// that are outdated after the process that has just ended. `left` contains the inputs that were outdated after
-    /// the process before it; `left` is empty for the first process. If both contain the same inputs, the result is
-    /// `false`, because one more process would not help.
+    /// that are outdated after this process. `left` contains the inputs that were outdated after the previous process;
+    /// `left` is empty for the first process. If both contain the same inputs, the result is `false`, because one more
+    /// process would not help.
     fn needs_retry(&self, left: &OutdatedInputs) -> bool {
         let is_whole = self.process.status == ProcessStatus::Completed && !self.limited;
         let is_left = !self.outdated.is_empty() && self.outdated != *left;

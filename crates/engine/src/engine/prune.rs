@@ -177,7 +177,9 @@ fn doomed(
 ///
 /// - the desired version,
 /// - the newest version that all elements have [reached](windlass_model::record::AssemblyRecord::reached),
-/// - the versions from which existing elements were created.
+/// - the versions from which existing elements got their values,
+/// - the newest version that names the package of an existing element, if the desired version does not use this
+///   package.
 fn in_force(snapshot: &Snapshot, versions: &[VersionRecord]) -> BTreeSet<ProcessId> {
     let assembly = &snapshot.assembly;
     let made = snapshot.elements.values().filter_map(|element| element.made.as_ref());

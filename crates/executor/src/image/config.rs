@@ -31,7 +31,8 @@ pub struct ImageConfig {
 }
 
 impl ImageConfig {
-    /// Returns the user and the group, if the image names the user by number.
+    /// Returns the user and the group, if the image names the user by number. The group is `None` if the image names
+    /// no group, or does not name the group by number.
     pub fn numeric_user(&self) -> Option<(u32, Option<u32>)> {
         let user = self.user.as_deref()?;
         let (user, group) = user.split_once(':').map_or((user, None), |(user, group)| (user, Some(group)));

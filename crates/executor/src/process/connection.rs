@@ -14,7 +14,8 @@ use crate::process::{
     wire::{Reply, Request, VERSION, line},
 };
 
-/// Maximum time until a new supervisor sends its greeting, and until a supervisor without work exits.
+/// Maximum time until a new supervisor sends its greeting. Also the maximum time until a supervisor without work
+/// exits.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Maximum number of bytes that are quoted from the stderr of a supervisor that has ended.

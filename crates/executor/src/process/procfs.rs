@@ -47,7 +47,8 @@ const FEW: i32 = 512;
 /// together.
 const ASSIGNMENT: Duration = Duration::from_micros(2);
 
-/// Default of the kernel's setting `pid_max`, which is the smallest value on usual hosts.
+/// The default of the kernel's setting `pid_max`. It is used if the setting can't be read. On usual hosts, the setting
+/// is at least this number.
 const PID_MAX: u32 = 32_768;
 
 /// The id of a process, and the time of its start or an earlier time.

@@ -82,7 +82,7 @@ pub(crate) struct Ending {
     pub(crate) end: End,
     pub(crate) started: Option<Timestamp>,
     pub(crate) ended: Timestamp,
-    /// Number of bytes that the job wrote to stdout. The folder may contain only some of them.
+    /// Number of bytes that the job wrote to stdout. The folder of the job may contain only some of these bytes.
     pub(crate) stdout: u64,
     /// Number of bytes that the job wrote to stderr. The folder may contain only some of them.
     pub(crate) stderr: u64,

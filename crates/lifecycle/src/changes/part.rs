@@ -44,8 +44,8 @@ pub(crate) enum PackageChange {
     /// The two packages are the same, or the digest of one of them is unknown.
     #[default]
     None,
-    /// The two packages differ. The driver can keep the instance, and manages it with the desired package after the
-    /// change.
+    /// The installed and the desired package differ. The driver can keep the instance, and manages the instance with
+    /// the desired package after the change.
     Kept,
     /// The two packages differ. The instance needs the installed package until the instance is re-created.
     Outdated,

@@ -55,7 +55,7 @@ impl Steps {
         }
     }
 
-    /// Records the step in which the part reaches these [ranks](crate::rank).
+    /// Records the step in which the part reaches these [ranks](crate::rank). A rank is the number of a state.
     pub(crate) fn set_enter(&mut self, ranks: RangeInclusive<u8>, step: Draft) {
         let number = self.number(step);
         for rank in ranks {

@@ -47,7 +47,8 @@ impl Rolls {
         }
     }
 
-    /// Tells whether the element itself changes in a batch, and not only its relationships.
+    /// Tells whether the element itself changes in a batch. The result is `false` if only its relationships change in
+    /// a batch.
     pub(crate) fn moves_in_turn(self) -> bool {
         self.turn > 0 && !self.swaps
     }

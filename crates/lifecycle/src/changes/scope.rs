@@ -77,8 +77,8 @@ pub(crate) enum Reach {
     /// If the pair exists, the plan may re-create the pair only if one of its nodes goes below the state that the
     /// relationship requires.
     Missing,
-    /// The plan may re-create the pair only if one of its nodes goes below the state that the relationship
-    /// requires.
+    /// The plan may re-create the pair, but only if the source or the target of the pair goes below the state that the
+    /// relationship requires.
     ///
     /// No other change of the pair is permitted.
     Restored,

@@ -57,10 +57,10 @@ pub(crate) struct Constraints<'a> {
     /// flag is `true` if both of these conditions hold:
     ///
     /// - The plan raises at least one part.
-    /// - At least one part is not raised from Absent.
+    /// - At least one part is not raised, or is raised from a state above Absent.
     ///
-    /// Such a part reaches some [ranks](crate::rank) in no step. Only a step can wait, so the part cannot wait
-    /// before it reaches one of these ranks.
+    /// A part of the second kind has no step that reaches the lowest [ranks](crate::rank), or no such step at all.
+    /// Only a step can wait. So the part cannot wait before it reaches one of these ranks.
     lacks_up: bool,
     /// Whether [`passed_leaving`](Self::passed_leaving()) must search. If the flag is `false`, `passed_leaving`
     /// returns an empty list. The flag is `true` if both of these conditions hold:

@@ -38,7 +38,8 @@ pub struct HalfMade {
     pub in_doubt: usize,
 }
 
-/// The partly created pairs of a relationship. The key is the target of the pairs.
+/// The partly created pairs of a relationship. A pair is one source and one target. The key is the target of the
+/// pairs.
 type HalfMadeTargets = HashMap<ElementName, HalfMadeSources>;
 
 /// The partly created pairs at one target. The key is the source of the pair.
@@ -47,7 +48,8 @@ pub(crate) type HalfMadeSources = HashMap<ElementName, HalfMade>;
 /// The created pairs of a relationship. The key is the target of the pairs, and the value contains their sources.
 type Targets = HashMap<ElementName, HashSet<ElementName>>;
 
-/// The outdated pairs of a relationship. The key is the target of the pairs.
+/// The outdated pairs of a relationship (pairs whose values have changed since their creation). The key is the target
+/// of the pairs.
 pub(crate) type OutdatedTargets = HashMap<ElementName, OutdatedSources>;
 
 /// The outdated pairs at one target. The key is the source of the pair.

@@ -106,13 +106,14 @@ pub fn scaled(topology: &Topology, cluster: &ElementName, scale: Scale) -> Resul
 
 /// Returns the assembly with a given number of nodes in one of its clusters.
 ///
-/// New nodes are copies of the node with the lowest number, with the policies and metrics of this node. Each
-/// copy has its own name and number.
+/// New nodes are copies of the node with the lowest number, with the policies and metrics of this node. Each copy has
+/// its own name and number.
 ///
 /// # Errors
 ///
-/// Returns an error if the element is not a cluster, the number is out of the cluster's bounds, or the
-/// cluster has no node to copy.
+/// Returns an error if the element is not a cluster, or if the cluster has no node to copy. Also returns an error if
+/// the cluster would grow to a size above its maximum, or shrink to a size below its minimum. A cluster that is
+/// outside of its bounds may move towards them.
 pub fn resized(topology: &Topology, cluster: &ElementName, nodes: u32) -> Result<Topology, ScaleError> {
     let bounds = bounds(topology, cluster)?;
     let now = count(topology, cluster);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use windlass_model::resolve::{Answer, Missing, ResolveError, Resolved, text_of};
 use windlass_model::{ElementName, PropertyName};
 
-/// A change of a value after a relationship was created with the old value.
+/// A property of a relationship whose value has changed since the relationship was created.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ValueChange {
     /// The property of the relationship.

@@ -126,7 +126,8 @@ fn first(part: &Part<'_>) -> Option<Draft> {
     part.steps.leave(rank::ACTIVE).or(part.steps.reconfigure()).or(part.steps.up_to(rank::ABSENT))
 }
 
-/// Returns the step that makes a part Active, or gives it its new values.
+/// Returns the last step of a part in its batch: the step that makes the part Active, or that gives the part new
+/// values.
 fn last(part: &Part<'_>) -> Option<Draft> {
     part.steps.enter(rank::ACTIVE).or(part.steps.reconfigure())
 }

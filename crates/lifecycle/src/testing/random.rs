@@ -22,9 +22,12 @@ pub struct Component {
     pub shape: u8,
     /// The number of nodes of a cluster (shapes 3 and 5), or of parts of an assembly (shape 4). Other shapes ignore it.
     pub nodes: u8,
-    /// The fixed value of the property named `in`, if `reads` selects no component. In an assembly below the root, the
-    /// property `in` of each resource is a text that contains the property `in` of the assembly. That property has no
-    /// value (2), is a list (3), or has the value as a number.
+    /// A number that determines the property `in` of the component's resources, if `reads` selects no component.
+    ///
+    /// Usually, the value of `in` is this number. A resource can also be in an assembly below the root, and this
+    /// assembly has a property `in` of its own. Then the value of the resource's `in` is the number, followed by the
+    /// value of the assembly's `in`. The assembly's `in` has no value if the number is 2, and is a list if the number
+    /// is 3. Otherwise, it is the number.
     pub value: u8,
     /// The optional transitions that the component's resources declare: Create and Delete (1), Reconfigure
     /// (2), or none (other numbers).

@@ -47,7 +47,8 @@ impl<'s> Draft<'s> {
         Edit { span: self.span(edit.span.range()), ..edit }
     }
 
-    /// Adds edits. A new edit replaces the earlier edits that it covers or overlaps.
+    /// Adds edits. A new edit replaces an earlier edit that it covers or overlaps, and its range is extended so that
+    /// it covers the whole earlier edit.
     fn insert(&mut self, new: Vec<Edit>) {
         let mut new = apart(new);
         for old in std::mem::take(&mut self.edits) {

@@ -27,9 +27,9 @@ impl Report {
         self.add(Severity::Error, make);
     }
 
-    /// Adds the error that explains why reading has ended, even if the limit of diagnostics is reached. Only
-    /// the first call has an effect. Further calls follow if [`finish`](super::tree::Tree::finish) closes open
-    /// collections and exceeds a limit again.
+    /// Adds the error that explains why reading has ended, even if the limit of diagnostics is reached. Only the first
+    /// call has an effect. There may be further calls: [`finish`](super::tree::Tree::finish) closes open collections,
+    /// and may exceed a limit again.
     pub(super) fn last(&mut self, diagnostic: Diagnostic) {
         if !std::mem::replace(&mut self.ended, true) {
             self.diagnostics.keep(diagnostic);

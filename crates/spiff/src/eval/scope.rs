@@ -122,7 +122,8 @@ impl Flow {
 /// The code that processes documents is a layer above the code that evaluates expressions. So the evaluation can't
 /// call the processing directly. Instead, the evaluation calls the processor in its [`Level`].
 pub(crate) trait Processor: Debug + Send + Sync {
-    /// Processes a document in the scope `env` until a pass changes nothing. No stub overrides its nodes.
+    /// Processes a document in the scope `env` until a pass changes nothing. No stub overrides the nodes of the
+    /// document.
     fn run(&self, document: &Node, env: &Env) -> (Node, Unresolved);
 
     /// Processes the stubs, and then the template. The processed stubs supply values to the template. The result

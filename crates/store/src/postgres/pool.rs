@@ -37,8 +37,8 @@ pub(super) struct Connections {
 /// The outcome of a transaction that is not known to be committed.
 struct Failed<T> {
     fault: Fault,
-    /// If the server did not answer the commit: the transaction, and the value that the transaction had computed
-    /// before the commit.
+    /// Set if the server did not answer the commit. It contains the transaction, and the value that the transaction
+    /// had computed before the commit.
     unanswered: Option<(Xact, T)>,
 }
 

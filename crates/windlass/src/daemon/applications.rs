@@ -54,9 +54,9 @@ impl Daemon<'_> {
         }
     }
 
-    /// Reports a new failure of a check or a discovery. `why` is the text of the report, and `message` is the part of
-    /// the text that identifies the failure. The rest of the text, such as the stderr of the script, may differ from
-    /// time to time. The same failure with another rest is not new.
+    /// Reports a new failure of a check or a discovery. `why` is the text of the report. `message` is the part of this
+    /// text that identifies the failure. The rest of the text, such as the stderr of the script, may differ each time.
+    /// A failure with the same `message` as the last one is not new.
     fn note_failed(&mut self, assembly: &AssemblyName, what: &'static str, message: &str, why: String) {
         if self.applications.note_failure(assembly, what, message) {
             (self.tell)(Notice::CheckFails { assembly: assembly.clone(), what, why });

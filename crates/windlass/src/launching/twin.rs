@@ -52,6 +52,7 @@ impl Twins {
     }
 
     /// Returns the reason why a factory must not adopt the instance `natural`; `None` if no twin manages the instance.
+    /// A twin is another factory of the same manifest with the same configuration.
     pub(super) fn refusal(&self, natural: &str) -> Option<String> {
         let (twin, name) = self.by_natural.get(natural)?;
         Some(format!(

@@ -26,7 +26,7 @@ use super::relation::Node;
 ///   this batch.
 pub(super) type Slot = Option<u32>;
 
-/// The [`Slot`] of a pair whose source and target change outside of batches.
+/// The [`Slot`] of a pair if neither its source nor its target changes in a batch.
 pub(super) const STATIC: Slot = Some(0);
 
 /// The pairs of one target that are created or re-created in the same batch.
@@ -202,7 +202,7 @@ impl BySlot {
         self.turns.iter().any(|turn| turn.is_again)
     }
 
-    /// Returns each slot with its pairs, in ascending order. The slot `None` comes first.
+    /// Returns each [`Slot`] (the number of a batch) with its pairs, in ascending order. The slot `None` comes first.
     pub(super) fn each(&self) -> impl Iterator<Item = (Slot, InSlot<'_>)> {
         let mut sources = self.sources.as_slice();
         self.turns.chunk_by(|one, next| one.slot == next.slot).map(move |turns| {

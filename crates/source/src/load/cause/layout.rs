@@ -155,7 +155,8 @@ pub(super) fn missing_colon(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic.label("expected `key: value`").help(help), site.at..site.at))
 }
 
-/// Recognises a key and its value without a colon between them: `quantity 2`.
+/// Recognises a line of a mapping that lacks the colon. For `quantity 2`, a key and a single word, the repair adds the
+/// colon. A line with more words is left out.
 fn key_and_value(site: &Site<'_>, line: Line<'_>) -> Option<Cause> {
     let (start, entry) = line.entry();
     let (key, value) = entry.split_once(' ')?;

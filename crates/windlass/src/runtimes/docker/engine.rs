@@ -62,10 +62,11 @@ impl OpenEngine {
         self.fresh.clone()
     }
 
-    /// Tells whether the container engine contains no container of the client `client`. A client is the connection
-    /// of one windlass program to the engine.
+    /// Tells whether the container engine contains no container of the client `client`. A client is the connection of
+    /// one windlass program to the engine.
     ///
-    /// If `client` is `None`, tells whether every job in the engine belongs to a client that still runs.
+    /// If `client` is `None`, tells whether the engine contains no job of an ended client. Jobs of running clients do
+    /// not count.
     ///
     /// Returns `false` if the engine does not answer.
     pub(super) async fn is_left_by(&self, client: Option<&str>) -> bool {
