@@ -96,7 +96,7 @@ pub(super) struct Draft {
     pub(super) broken: Vec<ElementName>,
     /// The results of the health checks; `None` if no health checks were made.
     pub(super) seen: Option<Vec<Seen>>,
-    /// The changes of the records that follow from the health checks in `seen`.
+    /// The changes that the health checks in `seen` require in the records.
     pub(super) found: Found,
     /// Values from the record of the assembly before the planned changes; `None` for a new assembly.
     pub(super) before: Option<Before>,

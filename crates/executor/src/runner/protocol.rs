@@ -95,7 +95,7 @@ pub(crate) enum Reply {
         stream: u8,
         bytes: Vec<u8>,
     },
-    /// Next piece of an output: of a file, or of the encoded files of a folder.
+    /// The next piece of an output. If the output is a folder, the pieces contain its files in encoded form.
     File {
         job: u32,
         /// Index of the output in [`Spec::outputs`].

@@ -50,9 +50,8 @@ pub struct Together {
     pub group: ElementName,
     /// The nodes that go down.
     pub nodes: Vec<ElementName>,
-    /// The parts because of which the nodes go down together.
-    ///
-    /// The plan re-creates these parts. The nodes read outputs of these parts.
+    /// The parts that make the nodes go down together. The plan re-creates these parts, and the nodes read outputs of
+    /// these parts.
     pub producers: Vec<ElementName>,
 }
 
@@ -214,7 +213,7 @@ pub struct RelationshipChange {
     pub before: Option<Ends>,
     /// The ends of the relationship after the change.
     pub after: Option<Ends>,
-    /// The changed values because of which the plan re-creates pairs. The pairs were created with the old values.
+    /// The changed values that make the plan re-create pairs. The pairs were created with the old values.
     ///
     /// If the same change applies to several pairs, the list contains it once.
     pub values: Vec<ValueChange>,
