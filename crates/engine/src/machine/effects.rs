@@ -315,7 +315,7 @@ impl ProcessMachine {
     }
 
     /// Drops recorded failures that are out of date. The caller has found that this process has completed. The function
-    /// does nothing if the intent of the process [updates](Intent::updates_all) only some parts.
+    /// does nothing unless the intent of the process [updates all parts](Intent::updates_all).
     ///
     /// A failure is out of date if its element is neither Failed nor Broken. For example, an operation on the element
     /// failed in an earlier process, and succeeded in this process. Without this function, the failure would stay

@@ -22,8 +22,8 @@ pub struct Diff {
     /// The relationships that are added or removed, or whose declaration or values change. A relationship is not listed
     /// if only nodes at its source or target are added, removed or re-created.
     pub relationships: Vec<RelationshipChange>,
-    /// The resources that keep their old package although the desired package differs. Their driver can
-    /// manage them only with the package that they were installed from. These resources don't count as
+    /// The resources that keep their old package although the desired package differs. The driver of such a resource
+    /// can manage the resource only with the package from which it was installed. These resources don't count as
     /// changes.
     pub outdated: Vec<ElementName>,
     /// The differences between the installed and the desired packages. The planner leaves the list empty,
