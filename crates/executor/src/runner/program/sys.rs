@@ -303,7 +303,8 @@ pub(crate) fn kill_all_others() {
     }
 }
 
-/// Blocks the signals `which`. Returns a file descriptor (a `signalfd`) from which the blocked signals can be read.
+/// Blocks the signals `which`, and unblocks all other signals. Returns a file descriptor (a `signalfd`) from which the
+/// blocked signals can be read.
 pub(crate) fn signals(which: &[i32]) -> io::Result<OwnedFd> {
     let mut set = SignalSet([0; 16]);
     for signal in which {
