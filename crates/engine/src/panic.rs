@@ -1,5 +1,5 @@
 //! Handling of faulty drivers. A driver may panic, or give a wrong number of answers. The functions convert these
-//! faults to failures, so that they do not end the windlass process.
+//! faults to failures, so that a fault does not end the windlass process.
 
 use std::any::Any;
 use std::future::Future;
