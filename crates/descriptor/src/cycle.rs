@@ -62,7 +62,8 @@ struct Names<'d> {
     own: &'d Properties,
     private: Option<&'d Properties>,
     assembly: Option<&'d AssemblyDescriptor>,
-    /// For each component, and then for each reference, the index of the node for its first property.
+    /// For each component and each reference, the index of the node for its first property. All components come before
+    /// the references.
     parts: Vec<usize>,
     /// The number of all properties. In the graph, the nodes of components follow the nodes of properties. So
     /// this number is also the index of the node for the first component.

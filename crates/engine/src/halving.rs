@@ -101,7 +101,7 @@ impl Halving {
         Self { suspects, wave, timeouts: 0, suspect_failures: 0, unresolved: Vec::new() }
     }
 
-    /// Returns the groups to check now, and forgets them. An empty list means that the round has ended.
+    /// Returns the groups to check now. Each group is returned only once. An empty list means that the round has ended.
     #[must_use]
     pub fn take_wave(&mut self) -> Vec<Group> {
         std::mem::take(&mut self.wave)

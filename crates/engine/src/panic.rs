@@ -1,4 +1,5 @@
-//! Faults of drivers: panics, which must not end the process, and a wrong number of answers.
+//! Handling of faulty drivers. A driver may panic, or give a wrong number of answers. The functions convert these
+//! faults to failures, so that a fault does not end the windlass process.
 
 use std::any::Any;
 use std::future::Future;

@@ -70,16 +70,15 @@ impl Timing {
         }
     }
 
-    /// Returns the next fire time of a duty, later than `now`. Returns `None` if a cron expression has no further
-    /// fire time.
+    /// Returns the next fire time of a duty, later than `now`. Returns `None` if a cron expression has no further fire
+    /// time.
     ///
-    /// For a cron expression, the result is the first of its fire times after `now`. For a periodic duty, `planned`
-    /// is the previous fire time. The next fire time is one period plus `delay` milliseconds later. If this time
-    /// has passed, the function adds the least number of whole periods that leads to a time after `now`.
+    /// For a cron expression, the result is the first of its fire times after `now`. For a periodic duty, `planned` is
+    /// the previous fire time. The next fire time is one period plus `delay` milliseconds later. If this time has
+    /// passed, the function adds the least number of whole periods that leads to a time after `now`.
     ///
-    /// When the caller computes the second fire time of a periodic duty, `delay` may be greater than 0. For all
-    /// later fire times, `delay` is 0. These fire times are nevertheless delayed, because each of them is computed
-    /// from the previous one.
+    /// The caller passes the duty's delay only for the second fire time of a periodic duty, and otherwise passes 0. The
+    /// later fire times are nevertheless delayed, because each of them is computed from the previous one.
     fn next(&self, planned: Timestamp, now: Timestamp, delay: i64) -> Option<Timestamp> {
         match self {
             Self::Every { period, .. } => {

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 pub struct Isolation {
     /// Whether the job may write to the file system of its image.
     pub root: Root,
-    /// Kernel capabilities that the job keeps, without `CAP_`, such as `NET_ADMIN`.
+    /// The kernel capabilities that the job keeps, such as `NET_ADMIN`. The names lack the prefix `CAP_`.
     pub capabilities: BTreeSet<String>,
     /// Maximum size of the job's `/tmp`, in bytes. If the size is `None`, the runtime chooses it.
     pub tmp_bytes: Option<u64>,

@@ -54,8 +54,10 @@ impl<W, R> PlanBuilder<W, R> {
 
     /// Adds a wait: `step` starts only after `on` has ended. `kind` tells whether `on` must also have succeeded.
     ///
+    /// A [`Draft`] of another builder is a mistake: it may name a wrong step of this builder.
+    ///
     /// # Panics
-    /// If a step does not exist in this builder. A [`Draft`] of another builder may also name a wrong step.
+    /// If a step does not exist in this builder.
     pub fn wait(&mut self, step: Draft, on: Draft, kind: WaitKind, reason: R) {
         let why = self.note(reason);
         self.wait_because(step, on, kind, why);

@@ -152,8 +152,8 @@ pub fn text(bytes: Vec<u8>) -> Result<String, ReadError> {
     String::from_utf8(bytes).map_err(invalid)
 }
 
-/// Opens a regular file, and returns it with its length. Callers that read only a part of the file, or read it
-/// piece by piece, use this function.
+/// Opens a regular file or an inherited pipe, and returns it with its length. A pipe has an unknown length, for which
+/// the function returns 0. Callers that read only a part of the file, or read it piece by piece, use this function.
 ///
 /// # Errors
 /// The errors of [`read`], except [`ReadError::TooLarge`].

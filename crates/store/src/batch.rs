@@ -21,10 +21,10 @@ use crate::rename::Rename;
 pub enum Change {
     /// Puts an assembly and pins its packages, which must exist.
     PutAssembly(Box<AssemblyRecord>),
-    /// Drops an assembly with its elements, instances, pairs, secrets, documents and pins. Packages that are
-    /// no longer pinned are dropped, and the open calls of the assembly are marked as closed. Otherwise, the engine
-    /// would continue these calls in a new assembly with the same name. The processes of the assembly stay, with
-    /// their versions, steps, calls and jobs. Its events stay, too.
+    /// Drops an assembly with its elements, instances, pairs, secrets, documents and pins. Packages that are no longer
+    /// pinned are dropped. The open calls of the assembly are marked as closed, so that the engine does not continue
+    /// these calls in a new assembly with the same name. The processes of the assembly stay, with their versions,
+    /// steps, calls and jobs. Its events stay, too.
     DropAssembly(AssemblyName),
     /// Stores a version of an assembly. The process of the version and the packages of the version must exist.
     /// The version pins its packages: they stay in the store at least as long as the version.

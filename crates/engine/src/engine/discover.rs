@@ -26,7 +26,7 @@ pub struct DiscoveryQuery {
     pub properties: BTreeMap<String, Value>,
     /// The configuration of the search; `None` means that the properties of the location are the configuration.
     pub configuration: Option<BTreeMap<String, Input>>,
-    /// The purpose for which the driver searches, such as a list of all instances of a factory.
+    /// The purpose of the search, such as listing all instances of a factory.
     pub purpose: Purpose,
     /// The id of the store. If windlass is killed during the search, jobs of the search may be left. The ids of these
     /// jobs begin with the id of the store, so a later process finds and removes the jobs. `None` means that the

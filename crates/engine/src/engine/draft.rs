@@ -97,7 +97,7 @@ pub(super) struct Draft {
     pub(super) broken: Vec<ElementName>,
     /// The results of the health checks; `None` if no health checks were made.
     pub(super) seen: Option<Vec<Seen>>,
-    /// The changes of the records that follow from the health checks in `seen`.
+    /// The changes that the health checks in `seen` require in the records.
     pub(super) found: Found,
     /// The batch that ends the interrupted processes before this process. Empty if no process was interrupted.
     pub(super) closing: Batch,

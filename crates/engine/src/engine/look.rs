@@ -338,8 +338,8 @@ struct CheckRound {
     full: Mutex<BTreeSet<String>>,
     /// The output of jobs that have checked applications.
     applications: Mutex<ApplicationJobs>,
-    /// The limit on the checks of each location that wait for a slot or have got one. Without this limit, the checks of
-    /// a location could take more of its slots than they can use, and intents would wait for these slots.
+    /// For each location, a limit on its checks that wait for a job slot or hold one. Without this limit, checks that
+    /// wait for a permit of `running` could hold many slots. Intents would then wait for these slots.
     waiting: Mutex<HashMap<String, Arc<Semaphore>>>,
     /// The limit on simultaneous calls of drivers. Each call holds one permit of this semaphore.
     running: Semaphore,
@@ -362,7 +362,7 @@ impl CheckRound {
         }
     }
 
-    /// Returns the limit on the checks of a location that wait for a slot or have got one.
+    /// Returns the limit on the checks of one location: see [`waiting`](Self::waiting).
     fn turns(&self, location: &Location) -> Arc<Semaphore> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let turns = waiting.entry(location.name.clone());

@@ -199,8 +199,8 @@ impl Request {
         Self { expected: Some(expected), ..self }
     }
 
-    /// Returns the request with a consent. Without a call of this function, each plan may remove or replace
-    /// installed parts.
+    /// Sets the user's consent to the removal and replacement of installed parts, and returns the changed request.
+    /// Without a call of this function, every plan may remove or replace installed parts.
     pub fn with_consent(self, consent: Consent) -> Self {
         Self { consent, ..self }
     }

@@ -447,9 +447,12 @@ impl ProcessMachine {
         }
     }
 
-    /// Tells whether a call has launched the instance of an application, and only waits until the instance is ready: the
-    /// launch script has succeeded, and the natural id of the instance is known. A health check must be able to
-    /// observe the instance, because the next process waits for the instance by its health check.
+    /// Tells whether a call has launched the instance of an application, and now only waits until the instance is
+    /// ready.
+    ///
+    /// In this case, the launch script has succeeded, and the natural id of the instance is known. In addition, a
+    /// health check must be able to observe the instance. The next process uses this health check to wait until the
+    /// instance is ready.
     fn has_launched(&self, id: &CallId) -> bool {
         let Some(run) = self.calls.get(id) else { return false };
         let is_launch = run.record.action == Action::Transition(Transition::Install);

@@ -314,10 +314,12 @@ impl ProcessMachine {
         }
     }
 
-    /// Drops recorded failures that are out of date, because this process has completed. A failure is out of date
-    /// if its element is neither Failed nor Broken. For example, an operation on the element failed in an earlier
-    /// process, and succeeded in this process. Without this function, the failure would stay recorded until the
-    /// next transition of the element.
+    /// Drops recorded failures that are out of date. The caller has found that this process has completed. The function
+    /// does nothing unless the intent of the process [updates all parts](Intent::updates_all).
+    ///
+    /// A failure is out of date if its element is neither Failed nor Broken. For example, an operation on the element
+    /// failed in an earlier process, and succeeded in this process. Without this function, the failure would stay
+    /// recorded until the next transition of the element.
     fn forget_failures(&mut self) {
         if !self.process.as_ref().is_some_and(|process| process.intent.updates_all()) {
             return;

@@ -323,7 +323,8 @@ impl ProcessMachine {
         machine
     }
 
-    /// Makes the calls in `answered` undecided if they can't be prepared again. All other such calls stay open.
+    /// Sets the calls whose outcome an operator has stated. If such a call can't be prepared again, it becomes
+    /// undecided. Any other call that can't be prepared again stays open.
     pub(crate) fn with_answered(self, answered: HashSet<CallId>) -> Self {
         Self { answered, ..self }
     }

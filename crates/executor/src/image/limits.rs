@@ -10,7 +10,7 @@ pub struct ImageLimits {
     /// Maximum number of files, folders and links, including folders that only the path of another entry names.
     /// Default: one million.
     pub entries: u64,
-    /// Maximum total length in bytes of the paths and link targets of all these entries. Default: 256 MiB.
+    /// Maximum total length in bytes of the paths and link targets of all [`entries`](Self::entries). Default: 256 MiB.
     pub path_bytes: u64,
     /// Maximum size in bytes of one document, such as a manifest or a config. Default: 4 MiB.
     pub document_bytes: u64,

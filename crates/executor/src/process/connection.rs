@@ -107,8 +107,8 @@ impl Connection {
         self.stdin = None;
     }
 
-    /// Closes the supervisor's stdin, waits until the supervisor has exited, and returns its exit status and
-    /// its error output.
+    /// Closes the supervisor's stdin, waits until the supervisor has exited, and returns its exit status and its error
+    /// output. After a time limit, the function waits no longer, and returns `it doesn't respond` as the status.
     pub(crate) async fn exit_report(&mut self) -> String {
         self.disconnect();
         let mut stderr = Vec::new();

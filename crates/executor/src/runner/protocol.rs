@@ -95,7 +95,7 @@ pub(crate) enum Reply {
         stream: u8,
         bytes: Vec<u8>,
     },
-    /// Next piece of an output: of a file, or of the encoded files of a folder.
+    /// The next piece of an output. If the output is a folder, the pieces contain its files in encoded form.
     File {
         job: u32,
         /// Index of the output in [`Spec::outputs`].
@@ -164,8 +164,8 @@ pub(crate) struct OutputSpec {
     pub(crate) path: String,
     /// Maximum size in bytes of the file, or of all files of the folder in total.
     pub(crate) max_bytes: u64,
-    /// Whether the output is a folder. If so, the runner creates this folder before the start of the job, and the
-    /// content of the output is the encoded form of the files in the folder (see the module `folder_content`).
+    /// Whether the output is a folder. The runner creates such a folder before the start of the job. The content of the
+    /// output is then the encoded form of the files in the folder (see the module `folder_content`).
     pub(crate) is_folder: bool,
 }
 

@@ -408,9 +408,9 @@ impl Groups<'_, '_> {
 impl Nodes {
     /// Returns the number of additional nodes that the group should have.
     ///
-    /// If Active nodes change, `more` determines the number: the options or the descriptor of the group contain
-    /// this value. `open` is the number of existing additional nodes that must stay. The function returns `open` in
-    /// two cases: no Active node changes, or `more` is zero or missing.
+    /// `more` is the setting for this number, from the options or from the descriptor of the group. `open` is the
+    /// number of existing additional nodes that must stay. If Active nodes change, `more` determines the result. If no
+    /// Active node changes, or if `more` is zero or missing, the result is `open`.
     fn surge(&self, more: Option<MaxSurge>, open: Option<u32>) -> u32 {
         let count = u32::try_from(self.count).unwrap_or(u32::MAX);
         let wanted = more.filter(|_| !self.works.is_empty()).map_or(0, |more| more.of(count));

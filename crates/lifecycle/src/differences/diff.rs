@@ -22,8 +22,8 @@ pub struct Diff {
     /// The relationships that are added or removed, or whose declaration or values change. A relationship is not listed
     /// if only nodes at its source or target are added, removed or re-created.
     pub relationships: Vec<RelationshipChange>,
-    /// The resources that keep their old package although the desired package differs. Their driver can
-    /// manage them only with the package that they were installed from. These resources don't count as
+    /// The resources that keep their old package although the desired package differs. The driver of such a resource
+    /// can manage the resource only with the package from which it was installed. These resources don't count as
     /// changes.
     pub outdated: Vec<ElementName>,
     /// The differences between the installed and the desired packages. The planner leaves the list empty,
@@ -50,9 +50,8 @@ pub struct Together {
     pub group: ElementName,
     /// The nodes that go down.
     pub nodes: Vec<ElementName>,
-    /// The parts because of which the nodes go down together.
-    ///
-    /// The plan re-creates these parts. The nodes read outputs of these parts.
+    /// The parts that make the nodes go down together. The plan re-creates these parts, and the nodes read outputs of
+    /// these parts.
     pub producers: Vec<ElementName>,
 }
 
@@ -214,7 +213,7 @@ pub struct RelationshipChange {
     pub before: Option<Ends>,
     /// The ends of the relationship after the change.
     pub after: Option<Ends>,
-    /// The changed values because of which the plan re-creates pairs. The pairs were created with the old values.
+    /// The changed values that make the plan re-create pairs. The pairs were created with the old values.
     ///
     /// If the same change applies to several pairs, the list contains it once.
     pub values: Vec<ValueChange>,

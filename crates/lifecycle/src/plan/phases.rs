@@ -26,9 +26,9 @@ pub(crate) fn build(graph: Graph) -> Result<Plan, Cycle<Work, Reason>> {
 
 /// Adds a barrier after each phase except the last, and makes steps wait for these barriers.
 ///
-/// The slice `demanded` is the result of the function [`demanded`]. It contains one phase for each step: the
-/// phase of the step itself, or the phase of a step that waits for it, if that phase is lower. If a step has the
-/// role [`PhaseRole::Waiting`], the step waits for the last barrier before its phase in `demanded`.
+/// The slice `demanded` is the result of the function [`demanded`], and contains one phase for each step. This is the
+/// lowest phase among the step itself and the steps that wait for it. A step with the role [`PhaseRole::Waiting`] waits
+/// for the last barrier before this phase.
 fn add_phases(builder: &mut Builder, roles: &[PhaseRole], demanded: &[Phase]) {
     let mut phases: BTreeSet<Phase> = roles.iter().filter_map(|role| role.phase()).collect();
     phases.pop_last();

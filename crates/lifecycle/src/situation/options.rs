@@ -70,7 +70,7 @@ pub struct Options {
     pub max_surge: Option<MaxSurge>,
     /// The additional nodes that the desired version contains: see [`Planned::surge`](crate::Planned::surge).
     pub surge: BTreeSet<ElementName>,
-    /// For each group, how many additional nodes the group has already. These nodes stay while a node of
+    /// For each group, the number of additional nodes that the group already has. These nodes stay while a node of
     /// their group is down or lacks a relationship.
     pub open_surge: BTreeMap<ElementName, u32>,
     /// The groups whose last rolling change was interrupted during a pause between two batches.

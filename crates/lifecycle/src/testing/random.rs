@@ -75,7 +75,7 @@ pub struct Tie {
 }
 
 impl Tie {
-    /// Creates a relationship between two ends. The arguments have the meaning of the fields.
+    /// Creates a relationship between two ends. Each argument sets the field of the same name.
     pub fn new(
         (source, target): (u8, u8),
         states: (u8, u8),
@@ -397,8 +397,9 @@ impl Draft<'_> {
 
 /// Adds four operations to `element`, for calls by random relationships.
 ///
-/// A call of an added operation executes the operation with the same name on the element `leads_to`. For an
-/// assembly, `leads_to` is one of its parts. For a resource, `leads_to` is the name of the resource itself.
+/// A call of an added operation executes the operation with the same name on the element `leads_to`. For an assembly,
+/// `leads_to` is one of its parts. For a resource, `leads_to` is the name of the resource itself, so the resource
+/// executes the operation.
 fn promote(element: &mut Element, leads_to: &str) {
     for operation in ["Join1", "Leave1", "Join2", "Leave2"] {
         let operation: windlass_model::OperationName = operation.parse().expect("valid");

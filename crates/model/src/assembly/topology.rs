@@ -314,8 +314,8 @@ impl Topology {
         }
     }
 
-    /// Returns the resources inside the element `name`, or the element itself if it is a resource. The state
-    /// of the element follows from their states.
+    /// Returns the resources inside the element `name`, or the element itself if it is a resource. The state of the
+    /// element follows from the states of these resources.
     pub fn leaves<'a>(&'a self, name: &ElementName) -> Vec<&'a Element> {
         let Some(place) = self.places.get(&self.data.elements, name) else { return Vec::new() };
         let element = &self.data.elements[place as usize];

@@ -52,8 +52,8 @@ fn archive(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     done(convert::encode(&bytes, WIDTH))
 }
 
-/// Creates a file from an entry of a map. The key is the name of the file, and the value is its content or
-/// its description. If the value is null, returns `None`.
+/// Creates a file from an entry of a map. The key is the name of the file, and the value is its content or its
+/// description (see [`described`]). If the value is null, returns `None`.
 fn named(key: &str, node: &Node) -> Result<Option<File>, FunctionError> {
     let signs = Signs::of(key);
     let mut file = match node.value() {

@@ -6,8 +6,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-/// A version such as `v1.2.3-rc.1+build`, with the prerelease `rc.1` and the metadata `build`. Without a
-/// prerelease, the field `prerelease` is empty, and without metadata, the field `metadata`.
+/// A version such as `v1.2.3-rc.1+build`, with the prerelease `rc.1` and the metadata `build`. If a version has no
+/// prerelease or no metadata, the corresponding field is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Version {
     pub(super) major: u64,

@@ -334,8 +334,9 @@ impl StatementList<'_> {
         Ok(())
     }
 
-    /// Deletes the row of an assembly. Foreign keys then delete the elements, instances, pairs, secrets,
-    /// documents, references and pins of the assembly.
+    /// Deletes the row of an assembly, and marks its open calls as closed. Foreign keys then delete the elements,
+    /// instances, pairs, secrets, documents, references and pins of the assembly. Packages that are no longer pinned
+    /// are dropped.
     fn drop_assembly(&mut self, name: &AssemblyName) {
         self.run(SETTLE_CALLS, values![name.to_string()]);
         // The packages are read before their pins are deleted, and the packages without a pin are dropped

@@ -88,8 +88,8 @@ impl TaskError {
         }
     }
 
-    /// Returns the error of a launched application or a factory that ended the work; `None` if the work ended for
-    /// another reason.
+    /// Returns the [`LaunchError`] that ended the work. This is an error about a launched application or a factory.
+    /// Returns `None` if the work ended for another reason.
     pub(super) fn of_launch(&self) -> Option<&LaunchError> {
         match self.error()? {
             Error::Launch(error) => Some(error),

@@ -324,8 +324,8 @@ fn request_lines(pipe: Receiver) -> RequestLines {
     BufReader::new(pipe).lines()
 }
 
-/// Starts the task that writes replies to the owner (the process that submits the jobs), several at a time.
-/// After the death of the owner, the task discards the replies.
+/// Starts the task that writes replies to the owner (the process that submits the jobs). The task writes all waiting
+/// replies at once. After the death of the owner, the task discards the replies.
 fn replies(mut pipe: Sender) -> mpsc::Sender<Reply> {
     let (sender, mut receiver) = mpsc::channel(REPLIES);
     spawn_local(async move {

@@ -112,11 +112,11 @@ struct Child<'a> {
     failed: AtomicI32,
 }
 
-/// Starts a process in this folder and in a new session, with these three streams. An error is the reason why
-/// the program can't be executed.
+/// Starts a process in this folder and in a new session, with these three streams. An error is the reason why the
+/// program can't be executed.
 ///
-/// The function works like `vfork`. A copy of the memory, which the child would discard at once, would take
-/// longer than all other steps.
+/// As after `vfork`, the child shares the memory of this program until it executes its own program. A copy of the
+/// memory would take longer than all other steps, and the child would discard the copy at once.
 pub(crate) fn spawn(
     image: &Image<'_>,
     folder: BorrowedFd<'_>,
@@ -176,8 +176,8 @@ extern "C" fn become_job(argument: *mut c_void) -> c_int {
 /// values first.
 const JOB_SCORE: i32 = 500;
 
-/// The file with the OOM score adjustment of the runner (this program), and the initial value. The runner
-/// opens the file at its start, because it later gives up the permission to open the file.
+/// The file with the OOM score adjustment of the runner (this program), and the adjustment at the start of the runner.
+/// The runner opens the file at its start, because it later gives up the permission to open the file.
 static SCORE: OnceLock<Option<(File, i32)>> = OnceLock::new();
 
 fn open_score() -> Option<(File, i32)> {
@@ -303,7 +303,8 @@ pub(crate) fn kill_all_others() {
     }
 }
 
-/// Blocks the signals `which`. Returns a file descriptor (a `signalfd`) from which the blocked signals can be read.
+/// Blocks the signals `which`, and unblocks all other signals. Returns a file descriptor (a `signalfd`) from which the
+/// blocked signals can be read.
 pub(crate) fn signals(which: &[i32]) -> io::Result<OwnedFd> {
     let mut set = SignalSet([0; 16]);
     for signal in which {

@@ -197,8 +197,8 @@ struct Stage<'r> {
     ends: &'r [Endpoint],
     /// The rank of the state that the relationship declares for the elements of `ends`.
     rank: u8,
-    /// The minimum rank of the elements in `ends`. The elements must have this rank before the elements at the
-    /// other end of the relationship reach the states that the relationship requires of them.
+    /// The minimum rank of the elements in `ends`. The elements of the other stage may reach their state only after the
+    /// elements in `ends` have this rank.
     least: u8,
 }
 

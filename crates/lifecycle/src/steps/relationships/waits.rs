@@ -14,15 +14,15 @@ use super::slots::{InSlot, Slot, is_done, moves_in};
 use crate::constraints::{Arrival, Constraints, Priority};
 use crate::rank;
 
-/// Makes the step `step` wait until some nodes no longer need the pairs that `step` removes. The sources of these
-/// pairs are `again`, as positions in `making.sources`.
+/// Makes the step `step` wait until some nodes no longer need the pairs that `step` removes. `again` contains the
+/// sources of these pairs, as positions in `making.sources`.
 ///
-/// The plan creates each of these pairs twice, because the source and the target change in different batches. The
-/// earlier batch creates the pairs. In the later batch, `slot`, the step `step` removes these pairs, and another
-/// step creates them again.
+/// The source and the target of such a pair change in different batches, so the plan creates the pair twice. The
+/// earlier batch creates the pair. In the later batch, `slot`, the step `step` removes the pair, and another step
+/// creates it again.
 ///
-/// If the relationship has the modifier `pre` for the node that changes in the earlier batch, this node needs its
-/// pair to reach the required state. So `step` waits until the node has reached this state.
+/// The relationship may have the modifier `pre` for the node that changes in the earlier batch. This node then needs
+/// the pair to reach the required state. So `step` waits until the node has reached this state.
 ///
 /// The function ignores each node that changes in the batch `slot`.
 pub(super) fn after_held_ends<'a>(
@@ -47,7 +47,8 @@ pub(super) fn after_held_ends<'a>(
     }
 }
 
-/// Makes the step `step`, which creates pairs, wait until the sources of these pairs have the required states.
+/// Adds waits to the step `step`, which creates pairs. The step must wait until the sources of these pairs have the
+/// required states.
 pub(super) fn after_sources<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,

@@ -109,7 +109,7 @@ fn multiply(p: &mut Parser<'_>) -> Option<Tree> {
     })
 }
 
-/// Parses operands with operators of equal strength between them. White space must surround each operator.
+/// Parses operands with operators of equal precedence between them. White space must surround each operator.
 pub(super) fn chain(
     p: &mut Parser<'_>,
     operand: fn(&mut Parser<'_>) -> Option<Tree>,
