@@ -51,7 +51,8 @@ pub(crate) struct Constraints<'a> {
     left: HashMap<(usize, u8), Option<Draft>>,
     /// The waits on the way up. Each entry lists the steps that must end before an element reaches a [rank].
     holds: Holds,
-    /// The waits on the way down. Each entry lists the steps that must end before an element leaves a [rank].
+    /// The waits of elements that go down to a lower state. Each entry lists the steps that must end before an element
+    /// leaves a [rank].
     releases: Holds,
     /// Whether [`passed`](Self::passed()) must search. If the flag is `false`, `passed` returns an empty list. The
     /// flag is `true` if both of these conditions hold:
