@@ -575,8 +575,8 @@ fn gone(engine: &Engine, world: &mut World, element: &ElementName, batch: &mut B
     })));
 }
 
-/// Returns the result of a check that made no observation. `failure` is the reason; `None` if the element has no health
-/// check.
+/// Returns the result of a check that made no observation, or whose observation can't be applied to the records.
+/// `failure` is the reason; `None` if the element has no health check.
 ///
 /// The batch in the result records the failure. The batch is empty if the record already contains this failure, or if
 /// `failure` is `None`.
