@@ -14,7 +14,8 @@ impl CronExpression {
 
     /// Returns the first fire time at or after `from`. The fraction of a second in `from` is ignored.
     ///
-    /// The search always ends, because it looks at each month up to 2199 at most once.
+    /// Returns `None` if there is no such time up to the year 2199. The search looks at each month at most once, so it
+    /// always ends.
     pub(crate) fn first_from(&self, from: DateTime) -> Option<DateTime> {
         let date = from.date();
         if self.days_of(date.year(), date.month()) >> date.day() & 1 == 1

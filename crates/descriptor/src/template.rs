@@ -119,8 +119,8 @@ impl Value {
 struct Cutter<'a> {
     source: &'a Arc<Source>,
     node: &'a Node,
-    /// The places of the text's characters in the source. They are computed at the first `${…}`, and reused
-    /// for the next ones, so that the text is searched once.
+    /// The places of the text's characters in the source. They are computed at the first `${…}`, and reused for each
+    /// later `${…}`. So the text is searched only once.
     inside: Option<Inside>,
     diagnostics: &'a mut Diagnostics,
 }

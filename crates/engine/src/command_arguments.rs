@@ -44,7 +44,7 @@ pub(crate) fn open(world: &World, process: ProcessId) -> Result<BTreeMap<Propert
         .collect())
 }
 
-/// Returns the name under which the arguments of the command of a process are sealed.
+/// Returns the name of the secret with the arguments of a command. `process` is the process that calls the command.
 fn name(assembly: &AssemblyName, process: ProcessId) -> SecretRef {
     format!("{assembly}:call/{}", process.0).parse().expect("an assembly and a number are one")
 }

@@ -49,7 +49,7 @@ pub(crate) struct Journal {
     pub(crate) resumes: bool,
     /// The time within which a cancelled job may end by itself. After this time, the runtime kills the job.
     pub(crate) grace: Duration,
-    /// The bytes of disk space that are reserved for the answers of running jobs.
+    /// The number of bytes of disk space that are reserved for the answers of running jobs.
     pub(crate) reserved: Arc<AtomicU64>,
     /// The stop request for the process. In the stage `soon`, a call that has not begun is refused. In the
     /// stage `now`, running jobs are cancelled.

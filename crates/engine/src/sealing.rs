@@ -47,8 +47,8 @@ impl KnownSecrets {
     /// Takes secrets out of a value: each part that contains a secret is replaced by a marker. Returns each replaced
     /// part with the name of its marker. `names` supplies these names.
     ///
-    /// A part is as small as possible: a text or a number, or a mapping with a secret in a key. A part that only looks
-    /// like a marker is replaced, too.
+    /// A part is a text or a number. If a key of a mapping contains a secret, the whole mapping is one part. A mapping
+    /// that only looks like a marker is replaced, too.
     pub(crate) fn take_out(
         &self,
         value: &mut Value,

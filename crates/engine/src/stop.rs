@@ -17,8 +17,8 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Creates a new stop for one of several concurrent processes. If `self` is requested, the new stop counts
-    /// as requested, too. If only the new stop is requested, only the process with the new stop stops.
+    /// Creates a stop for one of several concurrent processes. A request of `self` stops all these processes. A request
+    /// of the new stop stops only the process that has the new stop.
     pub(crate) fn of_one(&self) -> Self {
         Self { soon: self.soon.child_token(), now: self.now.child_token() }
     }

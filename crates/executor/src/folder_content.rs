@@ -55,8 +55,8 @@ impl From<io::Error> for Unlisted {
 /// Reads the files directly in the folder `path` of the working folder `work`, sorted by name. The contents of all
 /// returned files together have at most `max_bytes` bytes. The function follows no links.
 ///
-/// Callers use this function only after all processes of the job have ended. So no process can replace a file by a link
-/// after the function has checked the type of the file, and before it opens the file.
+/// The function first checks the type of a file, and then opens the file. Callers use this function only after all
+/// processes of the job have ended. So no process can replace the file by a link in between.
 pub(crate) fn read(work: &Path, path: &Path, max_bytes: u64) -> Result<Vec<NamedFile>, Unlisted> {
     let folder = work.canonicalize()?.join(path);
     if folder.canonicalize()? != folder {

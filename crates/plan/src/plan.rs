@@ -55,7 +55,8 @@ impl StepNumber {
         Self(u32::try_from(index + 1).expect("a plan has less than 2^32 steps"))
     }
 
-    /// Returns the index of the step in the list of steps; none for the number 0.
+    /// Returns the index of the step in the list of steps. Returns `None` for the number 0, because the numbers of
+    /// steps begin at 1.
     pub(crate) fn index(self) -> Option<usize> {
         usize::try_from(self.0.checked_sub(1)?).ok()
     }

@@ -130,7 +130,8 @@ impl Request {
         if reader.problems.has_errors() { Err(reader.problems) } else { Ok(request) }
     }
 
-    /// Returns the document as this driver writes it: with a configuration, which is never null.
+    /// Returns the input document in the form in which this driver writes it. The document always has the key
+    /// `configuration`, and its value is never null.
     pub fn to_value(&self) -> Value {
         let mut document = Map::new();
         document.insert(CONFIGURATION.to_owned(), written(&self.configuration));

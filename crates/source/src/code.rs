@@ -105,9 +105,12 @@ macro_rules! codes {
 /// Returns the problems of a crate's table of codes. Every crate with codes has a test that calls this
 /// function.
 ///
-/// Each of these is a problem: a code that is not `WL` with four digits, is outside of `range`, or is declared
-/// twice; a title that is empty or ends with a full stop; an empty explanation; codes that are not in
-/// ascending order.
+/// Each of these is a problem:
+///
+/// - a code that is not `WL` with four digits, that is outside of `range`, or that is declared twice,
+/// - a title that is empty or ends with a full stop,
+/// - an empty explanation,
+/// - codes that are not in ascending order.
 pub fn code_problems(codes: &[CodeInfo], range: RangeInclusive<u16>) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut problems = Vec::new();

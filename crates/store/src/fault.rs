@@ -6,7 +6,7 @@ use crate::error::StoreError;
 
 /// An error that a database returned.
 pub(crate) trait Refusal {
-    /// Tells whether a record was refused because the record that it refers to is missing.
+    /// Tells whether the database refused a record because the record refers to a missing record.
     fn is_orphan(&self) -> bool;
 
     /// Converts the error into a store error with the path `place`.

@@ -40,8 +40,13 @@ impl Update {
     /// entry.
     ///
     /// # Errors
-    /// All errors: a wire form that is no map, unknown operators and paths, operators that the shape forbids,
-    /// values of a wrong sort, and operations at the path of another operation or below it.
+    /// All errors of these kinds:
+    ///
+    /// - a wire form that is no map,
+    /// - an unknown operator or path,
+    /// - an operator that the shape forbids,
+    /// - a value of a wrong sort,
+    /// - two operations at the same path, or one operation below the path of another.
     pub fn parse(wire: &Value, shape: &Shape) -> Result<Parsed, Vec<UpdateError>> {
         Wire::new(shape).read(wire)
     }

@@ -345,7 +345,7 @@ impl<'w> LogStream<'w> {
         }
     }
 
-    /// Reports an event. Leaves it out if the filter selects a part that the event does not concern.
+    /// Reports an event. If the filter selects a part, and the event does not concern this part, the event is left out.
     fn report(&mut self, event: &EventRecord, history: Option<&ProcessHistory>) {
         let assembly = &event.draft.assembly;
         let mut pairs = Vec::new();

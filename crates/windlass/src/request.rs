@@ -113,9 +113,9 @@ impl Pending<'_> {
         &self.warnings
     }
 
-    /// Waits until another program, usually the daemon, begins the request. If no program has held the lease
-    /// of the assembly for some seconds, this program begins the request. If `stop` is triggered before the
-    /// request begins, withdraws the request.
+    /// Waits until another program, usually the daemon, begins the request. If no program has held the lease of the
+    /// assembly for some seconds, this program begins the request. If `stop` is triggered before the request begins,
+    /// the request is withdrawn.
     ///
     /// # Errors
     ///

@@ -97,7 +97,7 @@ pub(crate) struct ConsentArgs {
 
 impl ConsentArgs {
     /// Returns the consent that the user has given by the option `--yes`. Without the option, returns
-    /// [`Consent::None`]. The user is then asked if the plan needs consent.
+    /// [`Consent::None`]. If the plan needs consent, windlass then asks the user for it.
     pub(crate) fn consent(&self) -> Consent {
         if self.yes { Consent::Any } else { Consent::None }
     }

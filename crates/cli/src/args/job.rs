@@ -1,4 +1,4 @@
-//! Commands that run jobs by hand, show recorded ones, and list the available runtimes.
+//! Commands that run jobs by hand, show recorded jobs, and list the available runtimes.
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Subcommand};

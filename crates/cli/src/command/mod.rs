@@ -339,8 +339,8 @@ fn parts_contradict(parts: &PartsArgs) -> bool {
     contradict("--target", target, except) || contradict("--replace", replace, except)
 }
 
-/// Tells whether a part is both in `parts`, the values of `option`, and in `except`. Prints an error about the first such
-/// part.
+/// Tells whether `parts` and `except` contain the same part. `parts` contains the values of the option `option`. Prints
+/// an error about the first common part.
 fn contradict(option: &str, parts: &[String], except: &[String]) -> bool {
     let Some(both) = parts.iter().find(|part| except.contains(part)) else { return false };
     let message = "contradict each other; remove one of them";

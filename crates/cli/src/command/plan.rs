@@ -211,7 +211,8 @@ fn print_lines(lines: &[(Effect, String)]) {
     }
 }
 
-/// Returns the lines for changes, destructive ones first. Equal changes of similar parts share a line.
+/// Returns the lines for changes. The lines for destructive changes come first. Equal changes of similar parts share a
+/// line.
 fn lines(changes: &Diff) -> Vec<(Effect, String)> {
     let text = |change: &ElementChange| alike::nameless(&change.to_string(), &change.element);
     let key = |change: &ElementChange| alike::is_numbered(change.element.local()).then(|| text(change));

@@ -84,9 +84,9 @@ impl Room {
     }
 
     /// Checks whether the limits permit `count` more elements. `elements` is the present number of elements of the
-    /// assembly. Returns the error about an exceeded limit, or `None` if the limits permit the elements. If this method
-    /// or [`copy`](Self::copy) has returned an error before, always returns `None`. So only the first error is
-    /// reported.
+    /// assembly. Returns the error about an exceeded limit, or `None` if the limits permit the elements. After this
+    /// method or [`copy`](Self::copy) has returned an error, the method returns `None` for all further elements. So
+    /// only the first error is reported.
     pub(super) fn fits(&mut self, elements: usize, count: u32) -> Option<Excess> {
         let more = usize::try_from(count).unwrap_or(usize::MAX);
         let multiplied = if self.repeated > 0 { more } else { more.saturating_sub(1) };

@@ -96,7 +96,8 @@ pub async fn check(
 pub enum Absence {
     /// The instances are gone. The operator has named their applications.
     Believed,
-    /// The checks of the applications have failed. For example, the factory may have the credentials of another account.
+    /// The absence is not believed, so the checks of the applications count as failed. For example, the factory may
+    /// have the credentials of another account, and so see none of the instances.
     Doubted,
 }
 
@@ -374,7 +375,7 @@ fn doubt_absence_of_all(
     }
 }
 
-/// Returns the result of a check for an assembly whose health is not checked.
+/// Returns the result for an assembly if the check of its health is skipped or gives no answer.
 fn unchecked(snapshot: &Snapshot, revision: &Revision) -> CheckEnd {
     if is_destroyed(snapshot) {
         return CheckEnd::Destroyed;
@@ -574,8 +575,11 @@ fn gone(engine: &Engine, world: &mut World, element: &ElementName, batch: &mut B
     })));
 }
 
-/// Returns the result of a check that has failed with `failure`. The batch in the result records the failure. If the
-/// element already has this failure, the batch is empty.
+/// Returns the result of a check that made no observation, or whose observation can't be applied to the records.
+/// `failure` is the reason; `None` if the element has no health check.
+///
+/// The batch in the result records the failure. The batch is empty if the record already contains this failure, or if
+/// `failure` is `None`.
 ///
 /// If `failure` is `None`, the element has no health check, and the batch is empty.
 fn failed(engine: &Engine, world: &World, element: &ElementName, failure: Option<Failure>) -> Verdict {

@@ -635,9 +635,9 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Finds the version of the assembly that describes an element, and returns the version as a process. The element
-/// is described by the newest version that this process or an earlier process has written. For example, only `p5`
-/// and `p9` have written versions, and the function returns `p7`. Then the version of `p5` describes the element.
+/// Returns a process that determines which version of the assembly describes an element: the newest version that this
+/// process or an earlier process has written. For example, the function returns `p7`, and only `p5` and `p9` have
+/// written versions. Then the version of `p5` describes the element.
 ///
 /// `made` comes from the record of the element, and `record` is the record of the assembly. The function returns
 /// the later of two processes:

@@ -28,8 +28,8 @@ pub struct EngineEnv {
     pub clock: Arc<dyn Clock>,
     /// The source of random ids.
     pub entropy: Arc<dyn Entropy>,
-    /// The host and the folder of this program, in words for people. Jobs that were started on another host or
-    /// in another folder can't be found from here.
+    /// The host and the folder of this program, in words for people. Jobs that were started on another host or in
+    /// another folder can't be found by this program.
     pub home: String,
 }
 

@@ -9,7 +9,8 @@
 //! beginning of the turn, the daemon records the turn with its fire time. Another daemon that gets the lease later
 //! reads this record, and does not execute the duty again for the same fire time.
 //!
-//! An elected leader was refused, because one slow factory would delay the duties of all other factories.
+//! The daemons do not elect a leader for all factories. With a leader, one slow factory would delay the duties of all
+//! other factories.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

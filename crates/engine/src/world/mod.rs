@@ -130,13 +130,13 @@ impl World {
         described.into_iter().find(is_assembly).is_some_and(|topology| topology.get(part).is_some())
     }
 
-    /// Drops the sealed outputs and the sealed natural ids that no instance has any more. For example, the instance was
-    /// removed, or a newer report has replaced the output.
+    /// Drops the secrets that no instance has any more: sealed outputs and sealed natural ids. For example, the
+    /// instance was removed, or a newer report has replaced the output.
     ///
-    /// The recorded jobs of an application may contain such a secret, and are masked with the secrets of the store. So
-    /// an application keeps its secrets until it is removed.
+    /// An application keeps its secrets until it is removed. Its recorded jobs may contain a dropped secret, and
+    /// windlass masks them with the secrets of the store.
     ///
-    /// The secrets are not dropped together with the instance, because the output of calls that still run is masked
+    /// The secrets are not dropped together with the instance. Calls may still run then, and their output is masked
     /// with the secrets of the store.
     pub(crate) fn forget_unused_secrets(&mut self, batch: &mut Batch) {
         if self.assembly.application.is_some() {

@@ -83,9 +83,8 @@ pub struct Description {
     pub processors: usize,
     /// Processor architecture of the host of the container engine, as images name it, such as `amd64`.
     pub architecture: String,
-    /// Whether this kind of connection counts as tested. The value is `false` if the client can't find out whether
-    /// the engine runs without root rights, because the tests of this project do not cover such connections. An
-    /// example is a connection to Podman over ssh or TLS.
+    /// Whether the tests of this project cover this kind of connection. The value is `false` if the client can't find
+    /// out whether the engine runs without root rights. An example is a connection to Podman over ssh or TLS.
     pub tested: bool,
 }
 

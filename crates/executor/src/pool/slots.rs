@@ -271,7 +271,8 @@ mod tests {
         runner::protocol::{Frames, Reply, Request, VERSION},
     };
 
-    /// A ping that a runner has received. The runner answers when the sender is used.
+    /// A ping that a runner has received: the number of the runner, and a sender. The runner answers the ping when the
+    /// test uses the sender.
     type Ping = (usize, oneshot::Sender<()>);
 
     /// A carrier of runners that answer a ping when the test allows it.

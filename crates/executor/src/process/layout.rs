@@ -29,9 +29,8 @@ use sha2::{Digest, Sha256};
 
 use crate::{JobId, RuntimeError, Stream};
 
-/// Returns the first 12 hexadecimal digits of the SHA-256 of a folder's path. Names of control groups, and of
-/// folders in memory, contain these digits instead of the path, because the path may be too long, and because other
-/// users can read these names.
+/// Returns the first 12 hexadecimal digits of the SHA-256 of a folder's path. Names of control groups, and of folders
+/// in memory, contain these digits instead of the path. The path may be too long, and other users can read these names.
 pub(crate) fn digest(folder: &Path) -> String {
     let digest = Sha256::digest(folder.as_os_str().as_encoded_bytes());
     hex::encode(&digest[..6])

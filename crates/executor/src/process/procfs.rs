@@ -43,8 +43,8 @@ const KILL_LIMIT: Duration = Duration::from_secs(2);
 /// `/proc` instead.
 const FEW: i32 = 512;
 
-/// Minimum time in which the kernel assigns one id on average. A clone of a process takes longer, on all processors
-/// together.
+/// Lower bound for the average time between two process ids that the kernel assigns. The real average is longer, even
+/// if all processors create processes at the same time.
 const ASSIGNMENT: Duration = Duration::from_micros(2);
 
 /// The default of the kernel's setting `pid_max`. It is used if the setting can't be read. On usual hosts, the setting

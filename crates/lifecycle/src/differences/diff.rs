@@ -139,8 +139,7 @@ pub struct ElementChange {
     pub replaces: Option<Box<DescriptorName>>,
     /// The desired descriptor of the resource; none if the resource is removed.
     pub descriptor: Option<DescriptorName>,
-    /// Whether the content of the resource's package changes: after the plan, the resource uses other content than
-    /// before the plan.
+    /// Whether the resource uses a package with other content after the plan than before the plan.
     pub repackaged: bool,
     /// Whether the last Reconfigure of the resource did not succeed, so that its current values are unknown.
     /// The change applies the desired values.

@@ -49,9 +49,9 @@ impl BatchSteps {
 
     /// Records the batch of a part.
     ///
-    /// If the part is inside a node that is an assembly, the function also records the batch of the node, and of
-    /// the elements between the node and the part. Relationships may name these elements as sources or targets,
-    /// and [`batch_of`](Self::batch_of) finds their batch.
+    /// The part may be inside a node that is an assembly. The function then also records the batch of this node, and of
+    /// the elements between the node and the part. Relationships may name these elements as sources or targets, and
+    /// [`batch_of`](Self::batch_of) finds their batch.
     fn add(&mut self, part: &ElementName, number: usize) {
         let group = self.batches[number].group.as_str().len();
         let inner = part.as_str()[group..].match_indices("__").map(|(at, _)| group + at).skip(1);

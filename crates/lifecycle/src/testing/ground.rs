@@ -246,7 +246,7 @@ impl Ground {
 
     /// Returns the value that the property `peer` of a relationship had when the pair was created.
     ///
-    /// Returns `None` if the pair does not exist, or was created without such a value.
+    /// Returns `None` if the pair does not exist, or if `peer` had no value when the pair was created.
     pub fn made_with(&self, key: &PairKey) -> Option<&String> {
         self.pairs.get(key)?.peer.as_ref()
     }

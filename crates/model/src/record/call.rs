@@ -92,8 +92,8 @@ pub enum Advance {
     /// Some calls on the way to the next state are complete, and more calls follow. The number counts the completed
     /// calls.
     Progress(u32),
-    /// Some of the operations that create or cease the pair are complete, and more operations follow. The number counts
-    /// the completed operations. The engine writes the number into
+    /// Some of the operations that create or remove the pair are complete, and more operations follow. The number
+    /// counts the completed operations. The engine writes the number into
     /// [`PairRecord::progress`](crate::record::PairRecord::progress).
     PairProgress(u32),
     /// The relationship between the two nodes of the pair now exists (`true`), or no longer exists (`false`).
@@ -157,7 +157,7 @@ pub struct JobRecord {
     pub calls: Vec<CallId>,
     /// The name that the driver gives to the job. Within one attempt of a call, each job has a different name.
     pub name: String,
-    /// The command line of the job for display, without the values of properties.
+    /// The command line of the job, as messages show it. It does not contain the values of properties.
     pub command: String,
     /// The kind of the runtime that executes the job, such as `process`.
     pub runtime: String,

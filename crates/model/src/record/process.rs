@@ -87,8 +87,8 @@ impl Intent {
         }
     }
 
-    /// Tells whether the intent is complete only when all parts and relationships are up and have the current
-    /// values of their inputs.
+    /// Tells whether the intent demands that all parts and relationships are up and have the current values of their
+    /// inputs. Such an intent is complete only when this demand is met.
     pub fn updates_all(&self) -> bool {
         match self {
             Self::Up | Self::Rollback(_) => true,

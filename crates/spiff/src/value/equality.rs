@@ -13,7 +13,7 @@ pub enum NotComparable {
     /// One of the values is null, and the other is not. As in the Go program spiff++, the message is empty.
     #[error("")]
     Null,
-    /// The left value is a string, and the right value is no string, integer or boolean.
+    /// The left value is a string, and the right value is neither a string nor an integer nor a boolean.
     #[error("types uncomparable")]
     Types,
 }

@@ -81,9 +81,9 @@ impl Address {
 
     /// Returns the time limit for establishing a connection, over all hosts of the address.
     ///
-    /// The limit of the crate `tokio-postgres` covers only the TCP connection. A host, for example a suspended one,
-    /// may accept the connection and then never answer. Without the limit of this method, the client would wait
-    /// forever for the answer.
+    /// The limit of the crate `tokio-postgres` covers only the TCP connection. A host, for example a suspended machine,
+    /// may accept the connection and then never answer. Without the limit of this method, the client would wait forever
+    /// for the answer.
     pub(super) fn patience(&self) -> Duration {
         let each = self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
         let hosts = self.config.get_hosts().len().max(self.config.get_hostaddrs().len()).max(1);

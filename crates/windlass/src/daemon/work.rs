@@ -324,8 +324,8 @@ mod tests {
         assert_eq!(error.to_string(), "windlass panicked; please report this as a bug");
     }
 
-    /// A check takes the lease of its factory only with a permit, and keeps no permit while another program holds the
-    /// lease.
+    /// A check without a permit does not take the lease of its factory. A check that waits for the lease keeps no
+    /// permit.
     #[tokio::test]
     async fn a_check_waits_for_its_permit_without_the_lease_and_for_the_lease_without_its_permit() {
         let folder = tempfile::tempdir().unwrap();

@@ -32,8 +32,8 @@ use self::fixed::Fixed;
 use self::process::Process;
 use self::sandbox::Sandbox;
 
-/// Saves an image of Docker or Podman to a file. The first of these engines that has the image is used. On
-/// failure, returns the reason of each engine.
+/// Saves an image of Docker or Podman to a file. The first of these engines that has the image is used. If no engine
+/// saves the image, returns the reason of each engine.
 #[cfg(feature = "docker")]
 pub(crate) use docker::save as save_from_engine;
 

@@ -18,7 +18,7 @@ use crate::{
     spec::Spec,
 };
 
-/// Maximum time to wait for the end of a stream that a process holds open which can't be killed.
+/// Maximum time to wait for the end of a stream, if a process that can't be killed holds the stream open.
 pub(crate) const REMAINING: Duration = Duration::from_millis(250);
 
 /// A thread that reads one stream.

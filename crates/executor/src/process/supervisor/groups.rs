@@ -200,7 +200,7 @@ impl Groups {
         }
     }
 
-    /// Creates a folder for the group of one job, in the hierarchy of `place`.
+    /// Creates the control group of one job: a folder below `place`, which is a folder of a cgroup hierarchy.
     fn folder(
         &self,
         place: &std::path::Path,

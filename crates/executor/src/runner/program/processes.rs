@@ -101,9 +101,9 @@ impl Processes {
         left_behind::reported(self.alive(others).into_iter().map(|process| process.name))
     }
 
-    /// Kills all processes of the job. Returns `true` if no process is left, or if only processes are left that
-    /// can't be killed. Otherwise the caller calls the function again at the time that
-    /// [`look_at`](Self::look_at) returns, because a process may have started others in the meantime.
+    /// Kills all processes of the job. Returns `true` if no process is left, except processes that can't be killed.
+    /// Otherwise the caller calls the function again at the time that [`look_at`](Self::look_at) returns, because a
+    /// process may have started others in the meantime.
     pub(crate) fn kill(&mut self, others: Others<'_>) -> bool {
         if self.killing_since.is_none() {
             self.killing_since = Some(Instant::now());

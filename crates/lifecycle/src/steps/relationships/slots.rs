@@ -81,10 +81,12 @@ pub(super) fn in_slot<T>(items: &[(Slot, T)], slot: Slot) -> &[(Slot, T)] {
     &items[start..start + count]
 }
 
-/// Tells whether a node changes in the batch `slot`. The value `Some(0)` stands for a change outside of batches.
+/// Tells whether a node changes in the batch whose number is in `slot`. `Some(0)` stands for a change outside of
+/// batches.
 ///
-/// `slot` is the slot of a pair. If it is `None`, the result is `true` for every node. The reason is that the pair
-/// is then removed before its nodes change, and created after the nodes have changed.
+/// `slot` is the [`Slot`] of a pair: the batch in which the plan removes or creates the pair. `None` means that the
+/// pair is removed before its nodes change, and created after the nodes have changed. So the result is then `true` for
+/// every node.
 pub(super) fn moves_in(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| turn == node.path.rolls.turn)
 }

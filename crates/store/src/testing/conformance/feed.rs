@@ -37,7 +37,7 @@ pub async fn numbers_have_no_holes_under_concurrent_committers(harness: &impl Ha
     }
 }
 
-/// Pages follow each other without overlap, and the last page is shorter.
+/// Pages of events follow each other without gap or overlap. Only the last page may be shorter than requested.
 pub async fn events_are_read_in_pages(harness: &impl Harness) {
     let store = harness.open().await;
     assert_eq!(store.last_event().await.unwrap(), Seq::START);

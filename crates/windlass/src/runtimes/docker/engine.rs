@@ -73,9 +73,9 @@ impl OpenEngine {
         matches!(self.fresh.has_left(client).await, Ok(false))
     }
 
-    /// Hands over the note which records that this process uses the engine. The caller needs the note to remove it.
-    /// Returns `None` if `client` is not the client id of this process, or if an earlier call has already returned
-    /// the note.
+    /// Returns the note which records that this process uses the engine, so that the caller can remove the note.
+    /// Returns `None` if `client` is not the client id of this process, or if an earlier call has already returned the
+    /// note.
     pub(super) fn take_note(&self, client: Option<&str>) -> Option<Note> {
         let mut note = self.note.lock().unwrap_or_else(PoisonError::into_inner);
         note.take_if(|_| client == Some(self.fresh.client()))

@@ -121,7 +121,7 @@ impl Notes {
         Ok(lines.map(|line| Noted { engine: line.to_owned(), client: None }).collect())
     }
 
-    /// Removes the note `noted`. If the client of the note still runs, the note stays.
+    /// Removes the note `noted`, unless the client of the note still runs.
     ///
     /// A note from the file [`FORMER`] is a line with the name of an engine, and names no client. Together with
     /// such a note, the method removes all other lines with the name of the same engine.
