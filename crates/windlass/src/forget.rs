@@ -73,7 +73,7 @@ impl Upkeep<'_> {
         let engine = self.windlass.engine(store);
         let records = engine.upkeep().forget(name, part, &self.windlass.holder()).await?;
         if let Some(removal) = removal {
-            removal.note().await?;
+            self.windlass.note(&removal).await;
         }
         Ok(ForgetView::new(name.clone(), part.cloned(), records, true))
     }

@@ -212,9 +212,8 @@ impl Images {
 
     /// Lists the files of an image of a container engine. The engine saves the image to a temporary file.
     async fn files_of_engine(&self, image: &str, variables: &Variables) -> Result<ImageFiles, ImagesError> {
-        let mut passing = self.passing("saved-")?;
-        match save_from_engine(image, passing.as_file_mut(), variables).await {
-            Ok(()) => Ok(self.files_at(Reference::Path(passing.path().to_owned())).await?),
+        match save_from_engine(image, || self.passing("saved-"), variables).await? {
+            Ok(saved) => Ok(self.files_at(Reference::Path(saved.path().to_owned())).await?),
             Err(reasons) => Err(ImagesError::Nowhere { image: image.to_owned(), reasons }),
         }
     }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use windlass_lifecycle::describes;
 use windlass_model::record::{Event, EventDraft, ProcessRecord, VersionRecord};
 use windlass_model::retention::Retention;
 use windlass_model::{AssemblyName, ProcessId, Seq, Timestamp};
@@ -179,7 +180,8 @@ fn doomed(
 /// - the newest version that all elements have [reached](windlass_model::record::AssemblyRecord::reached),
 /// - the versions from which existing elements got their values,
 /// - the newest version that names the package of an existing element, if the desired version does not use this
-///   package.
+///   package,
+/// - the newest version with the operations of an existing pair, if the desired version does not declare the pair.
 fn in_force(snapshot: &Snapshot, versions: &[VersionRecord]) -> BTreeSet<ProcessId> {
     let assembly = &snapshot.assembly;
     let made = snapshot.elements.values().filter_map(|element| element.made.as_ref());
@@ -199,5 +201,11 @@ fn in_force(snapshot: &Snapshot, versions: &[VersionRecord]) -> BTreeSet<Process
     found.extend(
         made.filter(|made| !pinned.contains(&made.package)).filter_map(|made| pins.get(&made.package)),
     );
+    let pairs = snapshot.pairs.values().filter(|pair| pair.is_there()).map(|pair| &pair.key);
+    let left = pairs.filter(|key| !describes(&assembly.topology, key));
+    found.extend(left.filter_map(|key| {
+        let version = versions.iter().rfind(|version| describes(&version.assembly.topology, key))?;
+        Some(version.process)
+    }));
     found
 }

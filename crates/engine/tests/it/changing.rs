@@ -6,6 +6,7 @@ use windlass_engine::{Consent, EngineError, Request, UpOptions};
 use windlass_model::State;
 use windlass_model::assembly::{Cluster, ElementKind, Property};
 use windlass_model::record::{Effect, Intent, ProcessStatus};
+use windlass_model::retention::{Age, Retention};
 use windlass_store::Store as _;
 
 use crate::support::puppet::Act;
@@ -429,4 +430,30 @@ async fn versions_have_secrets_of_their_own() {
     let before = rig.strings.calls().len();
     rig.up(secret("two").desired()).await.unwrap();
     assert!(since(&rig, before).is_empty());
+}
+
+/// A pruned assembly keeps the version with the operations of a pair that a later version no longer declares.
+#[tokio::test(start_paused = true)]
+async fn a_prune_keeps_the_version_of_a_left_pair() {
+    let rig = Rig::new(Effect::Once);
+    let unrelated = || Sketch::new(&["a", "b", "c"]).desired();
+    rig.up(unrelated()).await.unwrap();
+    let mut related = Sketch::new(&["a", "b", "c"]).relate("a", "b").made_at(State::Active).desired();
+    related.options.target = [element("t__a"), element("t__b")].into();
+    rig.up(related).await.unwrap();
+    assert_eq!(rig.look("t").await.pairs.len(), 1);
+    // This process removes the relationship from the desired version, and leaves its pair.
+    let mut limited = unrelated();
+    limited.options.target = [element("t__c")].into();
+    limited.options.replace = [element("t__c")].into();
+    rig.up(limited).await.unwrap();
+    assert_eq!(rig.look("t").await.pairs.len(), 1);
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    let (engine, holder) = rig.engine();
+    let keep = Retention { keep: 0, older: Age(Duration::ZERO) };
+    engine.upkeep().prune(&assembly_name("t"), keep, &holder).await.unwrap();
+    let before = rig.strings.calls().len();
+    rig.up(unrelated()).await.unwrap();
+    assert_eq!(rig.strings.calls()[before..], ["b Leave"]);
+    assert_eq!(rig.look("t").await.pairs.len(), 0);
 }

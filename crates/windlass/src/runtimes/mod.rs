@@ -32,20 +32,20 @@ use self::fixed::Fixed;
 use self::process::Process;
 use self::sandbox::Sandbox;
 
-/// Saves an image of Docker or Podman to a file. The first of these engines that has the image is used. If no engine
-/// saves the image, returns the reason of each engine.
+/// Saves an image of Docker or Podman to a new file. If the first engine does not save the image, asks the next engine.
+/// If no engine saves the image, returns the reason of each engine.
 #[cfg(feature = "docker")]
 pub(crate) use docker::save as save_from_engine;
 
 /// Fails, because this build supports no container engines.
 #[cfg(not(feature = "docker"))]
 #[expect(clippy::unused_async, reason = "as with engines")]
-pub(crate) async fn save_from_engine(
+pub(crate) async fn save_from_engine<E>(
     _: &str,
-    _: &mut std::fs::File,
+    _: impl Fn() -> Result<tempfile::NamedTempFile, E>,
     _: &Variables,
-) -> Result<(), Vec<String>> {
-    Err(vec!["this build of windlass uses no engine".to_owned()])
+) -> Result<Result<tempfile::NamedTempFile, Vec<String>>, E> {
+    Ok(Err(vec!["this build of windlass uses no engine".to_owned()]))
 }
 
 /// The registered kinds of runtimes. If a location has no key `runtime`, it gets the kind that accepts the

@@ -180,7 +180,11 @@ impl Views<'_> {
     /// request. Without a store, the result is empty.
     pub async fn processes(&self, name: Option<&AssemblyName>) -> Result<ProcessesView, Error> {
         let (mut processes, mut requests) = (Vec::new(), Vec::new());
-        if let Some(store) = self.windlass.store(false).await? {
+        let store = match name {
+            Some(name) => Some(self.windlass.store_of(name).await?),
+            None => self.windlass.store(false).await?,
+        };
+        if let Some(store) = store {
             let found = match name {
                 Some(name) => {
                     let newest_first = store.processes_of(name, None, usize::MAX).await?;
