@@ -3,7 +3,8 @@
 use indexmap::IndexMap;
 use proptest::prelude::*;
 use windlass_model::assembly::{
-    Cluster, Element, ElementKind, Endpoint, Operation, OperationCall, Property, Relationship,
+    Cluster, Element, ElementKind, Endpoint, OnFailure, Operation, OperationCall, Property, Relationship,
+    Update,
 };
 use windlass_model::resolve::NothingYet;
 use windlass_model::template::End;
@@ -28,6 +29,8 @@ pub struct Component {
     /// assembly has a property `in` of its own. Then the value of the resource's `in` is the number, followed by the
     /// value of the assembly's `in`. The assembly's `in` has no value if the number is 2, and is a list if the number
     /// is 3. Otherwise, it is the number.
+    ///
+    /// A cluster demands a rollback after a failed batch ([`OnFailure::Rollback`]) if the number is odd.
     pub value: u8,
     /// The optional transitions that the component's resources declare: Create and Delete (1), Reconfigure
     /// (2), or none (other numbers).
@@ -261,6 +264,8 @@ impl Draft<'_> {
             3 | 5 => {
                 let mut group = element(&own, ElementKind::Group, Some(self.root));
                 group.cluster = Some(Cluster { minimum: 1, maximum: Some(4), increment: 1 });
+                let on_failure = if component.value % 2 == 1 { OnFailure::Rollback } else { OnFailure::Stop };
+                group.update = Some(Update { on_failure, ..Update::default() });
                 self.elements.push(group);
                 for index in 1..=u32::from(component.nodes) {
                     let node = format!("{own}__{index}");

@@ -51,6 +51,10 @@ enum What {
     Back,
     Set(u8),
     Retry,
+    /// An `up` that is limited to one resource.
+    Limited,
+    /// The removal of all old records.
+    Prune,
 }
 
 fn interruption() -> impl Strategy<Value = Option<Interruption>> {
@@ -76,7 +80,9 @@ fn wish_cut(cut: impl Strategy<Value = Option<Interruption>>) -> impl Strategy<V
         2 => Just(What::Heal),
         2 => Just(What::Back),
         2 => (2..=4_u8).prop_map(What::Set),
-        1 => Just(What::Retry),
+        2 => Just(What::Retry),
+        2 => Just(What::Limited),
+        1 => Just(What::Prune),
     ];
     (what, any::<u8>(), cut).prop_map(|(what, which, cut)| Wish { what, which, cut })
 }
@@ -122,13 +128,23 @@ async fn wished(session: &mut Session, wish: &Wish, one: &Topology, other: &Topo
         let at = usize::from(wish.which) % found.len().max(1);
         Some(found.get(at)?.name.clone())
     };
-    let up = |topology| {
-        let request = Request::up(session.desired(topology));
+    let limited = |topology, target: Option<ElementName>| {
+        let mut desired = session.desired(topology);
+        desired.options.target.extend(target);
+        let request = Request::up(desired);
         if wish.which.is_multiple_of(2) { request.refreshed(Some(CHECKS)) } else { request }
     };
     let ask = match wish.what {
-        What::One => up(one),
-        What::Other => up(other),
+        What::One => limited(one, None),
+        What::Other => limited(other, None),
+        What::Limited => {
+            let topology = if wish.which % 4 < 2 { one } else { other };
+            match pick(ElementKind::Resource).filter(|part| topology.get(part).is_some()) {
+                Some(part) => limited(topology, Some(part)),
+                None => return,
+            }
+        }
+        What::Prune => return session.prune("t").await,
         What::Down => Intent::Down.into(),
         What::Out | What::In => {
             let Some(cluster) = pick(ElementKind::Group) else { return };

@@ -1,13 +1,15 @@
 //! A user who repeats intents in processes that may die, until the desired state is reached.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use windlass_engine::{Answer, Desired, EngineError, Request, Stop, UpOptions};
+use windlass_engine::{Answer, Desired, Ended, EngineError, Request, Stop, UpOptions};
 use windlass_lifecycle::LifecycleError;
 use windlass_model::assembly::ElementKind;
 use windlass_model::record::{Assumption, CallRecord, Intent, ProcessStatus, StepEnd, StepState};
+use windlass_model::retention::{Age, Retention};
 use windlass_model::{Action, AssemblyName, ElementName, State, Topology, Transition};
 use windlass_store::{LeaseTerms, Store as _, StoreError};
 
@@ -53,6 +55,8 @@ pub(super) struct Session {
     ///
     /// They must be replaced.
     pub(super) lost: BTreeSet<ElementName>,
+    /// The desired version of the last completed process of the whole assembly; `None` if there is none.
+    good: Mutex<Option<Topology>>,
 }
 
 impl Session {
@@ -71,6 +75,7 @@ impl Session {
             asked: AtomicU32::new(0),
             weather: Weather::default(),
             lost: BTreeSet::new(),
+            good: Mutex::default(),
         }
     }
 
@@ -97,6 +102,29 @@ impl Session {
         }
     }
 
+    /// Removes all old records of an assembly.
+    pub(super) async fn prune(&self, root: &str) {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let (engine, holder) = self.rig.engine();
+        let keep = Retention { keep: 0, older: Age(Duration::ZERO) };
+        let pruned = engine.upkeep().prune(&assembly_name(root), keep, &holder).await;
+        pruned.expect("no process runs");
+    }
+
+    /// Checks an automatic rollback: it restores the version of the last completed process of the whole assembly.
+    async fn note_end(&self, ended: &Ended) {
+        let topology = self.rig.store.load(&ended.process.assembly).await.expect("the store is readable");
+        let topology = topology.map(|snapshot| snapshot.assembly.topology);
+        let mut good = self.good.lock().expect("no test has panicked");
+        let is_rollback = matches!(ended.process.intent, Intent::Rollback(_));
+        if is_rollback && ended.rolled_back.is_some() && good.is_some() {
+            assert_eq!(topology, *good, "the automatic rollback {}", ended.process.id);
+        }
+        if ended.process.status == ProcessStatus::Completed && !ended.limited {
+            *good = topology;
+        }
+    }
+
     /// Executes an intent in a process that may die.
     pub(super) async fn ask(&self, root: &str, ask: Request, cut: Option<Interruption>) -> Fate {
         let number = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
@@ -119,9 +147,10 @@ impl Session {
                     Err(error) => return Err(Fate::Refused(error)),
                 };
                 let snapshot = self.rig.look(root).await;
-                self.world.begin(&snapshot, !heals);
+                let is_whole = !heals && prepared.process().target.is_empty();
+                self.world.begin(&snapshot, is_whole);
                 let ended = prepared.run(&stop).await.map_err(|error| Fate::Failed(error.to_string()))?;
-                if ended.process.status == ProcessStatus::Completed && !heals {
+                if ended.process.status == ProcessStatus::Completed && !heals && !ended.limited {
                     self.world.complete(&name);
                 }
                 Ok(ended)
@@ -130,6 +159,9 @@ impl Session {
                 Ok(first) => first.continued(|_, request| one(request)).await,
                 Err(fate) => Err(fate),
             };
+            if let Ok(ended) = &ended {
+                self.note_end(ended).await;
+            }
             ended.map_or_else(|fate| fate, |ended| Fate::Ended(ended.process.status, ended.process.reason))
         });
         let fate = tokio::select! {
