@@ -53,8 +53,6 @@ enum What {
     Retry,
     /// An `up` that is limited to one resource.
     Limited,
-    /// The removal of all old records.
-    Prune,
 }
 
 fn interruption() -> impl Strategy<Value = Option<Interruption>> {
@@ -81,8 +79,7 @@ fn wish_cut(cut: impl Strategy<Value = Option<Interruption>>) -> impl Strategy<V
         2 => Just(What::Back),
         2 => (2..=4_u8).prop_map(What::Set),
         2 => Just(What::Retry),
-        2 => Just(What::Limited),
-        1 => Just(What::Prune),
+        4 => Just(What::Limited),
     ];
     (what, any::<u8>(), cut).prop_map(|(what, which, cut)| Wish { what, which, cut })
 }
@@ -109,11 +106,14 @@ fn on_virtual_time(test: impl Future<Output = ()>) {
     runtime.expect("there are threads").block_on(test);
 }
 
-/// Executes some intents with faults. Then brings the assembly up and down without faults.
+/// Executes some intents with faults, and removes old records after some of them. Then brings the assembly up and down without faults.
 async fn come_true(session: &mut Session, wishes: &[Wish], one: &Topology, other: &Topology) {
     session.luck(false);
     for wish in wishes {
         wished(session, wish, one, other).await;
+        if wish.which.is_multiple_of(3) {
+            session.prune("t").await;
+        }
     }
     session.settles(one).await;
     session.goes("t").await;
@@ -144,7 +144,6 @@ async fn wished(session: &mut Session, wish: &Wish, one: &Topology, other: &Topo
                 None => return,
             }
         }
-        What::Prune => return session.prune("t").await,
         What::Down => Intent::Down.into(),
         What::Out | What::In => {
             let Some(cluster) = pick(ElementKind::Group) else { return };
@@ -211,6 +210,28 @@ proptest! {
             }
             session.settles(&one).await;
             session.goes("t").await;
+        });
+    }
+
+    /// Failed changes of clusters return to the last version that all parts have reached.
+    #[test]
+    fn clusters_roll_back((a, b) in versions(), (trouble, moves) in trouble(), wishes in proptest::collection::vec(wish(), 2..7), fails in 2..8_u64) {
+        // Clusters with odd values demand a rollback. The values of the two versions differ.
+        let clusters = |spec: &Spec, value: u8| {
+            let mut spec = spec.clone();
+            for component in spec.components.iter_mut().flatten() {
+                component.shape = if component.shape < 3 { 3 } else { component.shape };
+                component.value = value;
+            }
+            spec.topology()
+        };
+        let (one, other) = (clusters(&a, 1), clusters(&b, 3));
+        prop_assume!(has_order(&one) && has_order(&other));
+        let trouble = Trouble { luck: Luck { fails, ..trouble.luck }, ..trouble };
+        on_virtual_time(async {
+            let mut session = Session::new(trouble, moves);
+            session.settles(&one).await;
+            come_true(&mut session, &wishes, &one, &other).await;
         });
     }
 
