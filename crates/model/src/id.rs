@@ -176,7 +176,7 @@ number_id! {
 }
 
 number_id! {
-    /// The sequence number of an event in its store, from 1, without gaps.
+    /// The sequence number of an event in its store. The store numbers its events consecutively, from 1.
     Seq, u64, "", "a sequence number"
 }
 

@@ -107,8 +107,8 @@ impl FromStr for State {
     }
 }
 
-/// The order of two events: windlass creates a relationship, and the source or the target of this relationship reaches
-/// a state. A relationship declares a state and a modifier for its source, and a state and a modifier for its target.
+/// Whether windlass creates a relationship before or after the source (or target) of the relationship reaches a state.
+/// A relationship declares a state and a modifier for its source, and a state and a modifier for its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Modifier {

@@ -92,9 +92,10 @@ pub struct LogStream<'w> {
     live: LiveOutput<'w>,
     /// The processes that are being executed.
     active: BTreeSet<ProcessId>,
-    /// The jobs whose recorded output was returned, for all processes whose end was not returned yet.
+    /// The ids of the jobs whose recorded output is already in the stream. When the stream has reported the end of a
+    /// process, the jobs of this process are removed from the set.
     reported: HashSet<String>,
-    /// The processes whose end was returned. The output of their jobs is not returned again.
+    /// The processes whose end is already in the stream. The output of their jobs is not reported again.
     finished: BTreeSet<ProcessId>,
     /// The running jobs that are followed, by their ids.
     running: HashMap<String, (CallRecord, AssemblyName)>,

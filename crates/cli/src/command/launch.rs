@@ -69,8 +69,8 @@ async fn launch(args: LaunchArgs) -> ExitCode {
     combined(&codes, args.how.dry.dry_run)
 }
 
-/// Tells the user how many of `count` launches were not begun. The rest is not begun as soon as one launch has not
-/// succeeded. `codes` contains the exit codes of the launches that were begun.
+/// Tells the user how many of `count` launches have succeeded, and how many were not begun. After the first launch
+/// without success, no further launch is begun. `codes` contains the exit codes of the launches that were begun.
 fn tell_rest(count: usize, codes: &[ExitCode]) {
     let launched = codes.iter().filter(|code| **code == exit::DONE).count();
     let rest = count.saturating_sub(codes.len());

@@ -34,8 +34,8 @@ struct List {
     /// Places of the entries, found by a search in the text at `place`. The search happens only if a message
     /// needs a place that `places` does not contain.
     found: OnceCell<Vec<Place>>,
-    /// Name of the property that contains the list. If the key `each` contains the list and not a `${…}`, the name
-    /// is `each`.
+    /// Name of the property that contains the list. If the key `each` contains the list itself, and not a `${…}`
+    /// that names a property, this name is `each`.
     name: String,
     /// Names of Ansible variables that windlass has left out of the entries; see
     /// [`GivenPlaces::left_out`](super::GivenPlaces::left_out). Empty if the entries come from another source

@@ -30,7 +30,7 @@ pub(super) struct Room {
     /// Whether the composition has refused an element because of a limit. Then the composition creates no further
     /// components and nodes.
     full: bool,
-    /// Number of copied elements so far. The field `nodes` is the maximum of this number.
+    /// Number of copied elements so far. The field `nodes` is the limit for this number.
     multiplied: usize,
     /// Total size in bytes of all copied properties so far; see [`copy`](Self::copy).
     copied: usize,

@@ -16,7 +16,8 @@ use crate::reader::canonical as meant;
 pub(crate) enum Position<'a> {
     /// In the descriptor's own sections: properties, metrics, policies.
     Own,
-    /// In the key `quantity` of a component, or in a key of the component's section `cluster`.
+    /// The value is in the key `quantity` of a component, or in a key of the component's section `cluster`. Such a
+    /// value is a number of nodes.
     Number,
     /// In the properties of this component.
     Component(&'a str),

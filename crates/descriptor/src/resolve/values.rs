@@ -76,8 +76,8 @@ struct Part<'a> {
     subject: Subject<'a>,
     /// Index of the enclosing assembly, and the name of this part in it; `None` for the outermost assembly.
     inside: Option<(usize, ComponentName)>,
-    /// Full name of the part's element; `None` if the part, or an assembly around it, is a group and so has
-    /// no single element.
+    /// Full name of the part's element. `None` if the part has several elements, because the part or an enclosing
+    /// assembly is a group of nodes.
     instance: Option<String>,
     depth: usize,
 }

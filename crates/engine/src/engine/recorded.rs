@@ -31,7 +31,8 @@ pub struct RecordedSecrets {
 }
 
 impl RecordedSecrets {
-    /// Reads the secrets of an assembly, and of the assemblies that it references.
+    /// Collects the secrets of an assembly and of the assemblies that it references. `snapshot` contains the records of
+    /// the assembly, and `references` contains those of the referenced assemblies.
     pub fn of(snapshot: Snapshot, references: impl IntoIterator<Item = Snapshot>) -> Self {
         let world = World::load(snapshot);
         let others = references.into_iter().map(World::load);

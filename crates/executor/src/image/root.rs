@@ -104,7 +104,8 @@ impl Root {
         self.last = None;
     }
 
-    /// Opens a folder. Creates the folder and all folders above it if they do not exist, and returns their number.
+    /// Opens a folder. Creates the folder and the folders above it if they do not exist. Also returns how many folders
+    /// this call created.
     fn make_folders(&self, above: &[&str]) -> io::Result<(OwnedFd, usize)> {
         let path: PathBuf = above.iter().collect();
         match self.open_folder(&path) {

@@ -219,8 +219,8 @@ impl Slots {
         let _or_left_to_the_next = timeout(CLOSE_LIMIT, all).await;
     }
 
-    /// Begins to remove all idle containers. Returns the tasks of these removals and all earlier tasks, or `None` if
-    /// no task is left.
+    /// Begins to remove all idle containers. Returns the tasks of these removals, together with all other tasks of the
+    /// pool that have not ended. Returns `None` if there is no such task.
     fn end_all(&self) -> Option<JoinSet<()>> {
         let mut state = self.state();
         let mut tasks = std::mem::take(&mut state.tasks);

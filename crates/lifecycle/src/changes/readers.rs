@@ -54,7 +54,8 @@ fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Versio
 /// A producer publishes a new output if the plan installs the producer. The new value of the reader's property is known
 /// only after this installation.
 ///
-/// The function also records a change if the producer was last installed after the reader was last configured.
+/// The function also records a change if the producer was last installed after the reader was last configured. The
+/// reader then still uses an old output of the producer.
 fn follow_readers(parts: &mut Parts<'_>, installed: Option<Version<'_>>, desired: Version<'_>) {
     let before = installed.unwrap_or(desired);
     let mut before = Resolver::new(before.topology, before.lookup);

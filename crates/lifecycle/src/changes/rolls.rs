@@ -16,7 +16,7 @@ pub(crate) struct Rolls {
     pub(crate) turn: u32,
     /// The number of the group that changes in batches, from 1; 0 if the element belongs to no such group.
     pub(crate) group: u32,
-    /// Whether the element is *tied* to batches, although no single batch contains its change.
+    /// Whether the element is *tied*: its change depends on batches, but does not belong to one particular batch.
     ///
     /// A part is tied if it must go down together with nodes that change in batches. The reason is that the part reads
     /// outputs of these nodes.

@@ -27,9 +27,9 @@ pub struct Thing {
     pub kind: String,
     /// The value of the property named `in` that the instance last received; `None` if it has received none.
     pub input: Option<String>,
-    /// Identifies the output that the instance published last; 0 if the instance has published nothing.
+    /// The number of the instance's last publication of outputs; 0 if the instance has published nothing.
     ///
-    /// Every publication of any resource gets a new, higher number.
+    /// All resources share one numbering: each new publication gets a higher number than all earlier publications.
     pub generation: u64,
 }
 

@@ -1,6 +1,6 @@
 //! Stores documents as rows of PostgreSQL.
 //!
-//! A transaction that changes a document must lock the single row of the table `feed` first ([`lock_feed`]). The
+//! Before a transaction changes a document, it must lock the single row of the table `feed` ([`lock_feed`]). The
 //! functions [`store`] and [`remove`] lock the row themselves. The functions [`put`] and [`drop`] expect that the
 //! caller has locked the row.
 

@@ -1,6 +1,6 @@
-//! The single row of the table `feed`. The row contains the number of the last event. If a transaction
-//! changes an assembly, a request or a document, it locks the row first. So only one such transaction runs at
-//! a time.
+//! The single row of the table `feed`. The row contains the number of the last event. A transaction that
+//! changes an assembly, a request or a document locks this row before all other rows, except the rows of its
+//! leases. So only one such transaction runs at a time.
 
 use tokio_postgres::GenericClient;
 use windlass_model::Seq;

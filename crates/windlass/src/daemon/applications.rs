@@ -134,8 +134,8 @@ impl Daemon<'_> {
     }
 
     /// Begins the requests that have waited for the end of a discovery. Then reports the adopted instances, the
-    /// destroyed instances, and the problems of the discovery that the last discovery did not have. If another daemon has
-    /// run the discovery, `found` contains `None`, and nothing is reported.
+    /// destroyed instances, and the new problems, which the factory's previous discovery did not have. If another
+    /// daemon has run this discovery, `found` contains `None`, and nothing is reported.
     pub(super) async fn note_discovered(
         &mut self,
         factory: &AssemblyName,

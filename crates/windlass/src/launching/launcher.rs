@@ -393,8 +393,8 @@ pub(super) fn launched_from(snapshot: &Snapshot) -> Result<&LaunchedFrom, Launch
     snapshot.assembly.application.as_ref().ok_or_else(not_one)
 }
 
-/// Tells whether a launch failed because another command has the name: the command has created an assembly of this name,
-/// or holds the lease and may create one.
+/// Tells whether a launch failed because another command uses the name. That command has created an assembly of this
+/// name, or it holds the lease on the name and may create the assembly.
 fn is_taken(name: &AssemblyName, error: &Error) -> bool {
     match error {
         Error::Engine(EngineError::NameTaken { .. }) => true,

@@ -34,7 +34,7 @@ pub(crate) struct Pump<R> {
 struct Progress {
     /// Number of bytes that were read.
     total: u64,
-    /// Last bytes that were read, without those that the thread has already reported.
+    /// Last bytes that the thread has read and not reported yet.
     rest: VecDeque<u8>,
     /// Whether [`Pump::end`] no longer waits. The thread then reports nothing more.
     is_over: bool,

@@ -102,8 +102,8 @@ pub(super) fn is_done(slot: Slot, node: &Node<'_>) -> bool {
 /// plan re-creates the pair in the same batch.
 ///
 /// Usually, there is only one such batch, and the second value is `None`. But if the source and the target go down
-/// in different batches, the plan re-creates the pair in both batches. Then the first value is the earlier batch,
-/// and the second value is the later batch. The pairs of a `suspended` relationship never have a second value,
+/// in different batches, the plan removes and re-creates the pair twice, once in each batch. Then the first value is
+/// the earlier batch, and the second value is the later batch. The pairs of a `suspended` relationship never have a second value,
 /// because they are created only after the last batch.
 pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (Slot, Option<Slot>) {
     if source.path.rolls.tied || target.path.rolls.tied {
