@@ -94,7 +94,7 @@ pub async fn check(
 /// applications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absence {
-    /// The instances are gone. The operator has named their applications.
+    /// All instances count as gone. This is for a check of applications that the operator has named.
     Believed,
     /// The absence is not believed, so the checks of the applications count as failed. For example, the factory may
     /// have the credentials of another account, and so see none of the instances.
