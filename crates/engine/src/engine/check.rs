@@ -494,7 +494,7 @@ pub(super) async fn applied(
     Ok(end)
 }
 
-/// The result of a check, with the changes of the records that follow from it.
+/// The result of a check, with the changes that the result causes in the records.
 struct Verdict {
     end: CheckEnd,
     /// The changes of the records; an empty batch if the answer changes nothing.
