@@ -12,7 +12,8 @@ use crate::call::Report;
 use crate::contract::{Context, JobFailure};
 use crate::{Failure, FailureKind};
 
-/// Maximum time to cancel and remove a running job after a person has requested a stop.
+/// Maximum time that the context still spends on a running job after a person has requested a stop. In this time, the
+/// context cancels and removes the job.
 const LAST_LOOK: Duration = Duration::from_secs(5);
 
 /// A [`Context`] that runs jobs and records nothing. It is for health checks, for searches, and for scripts that a

@@ -1,5 +1,5 @@
-//! Recordings of jobs of applications: the input and the output of a job, which are sealed. Later, an author of
-//! scripts can look at a recording.
+//! Recordings of jobs of applications. A recording contains the input and the output of a job, in sealed (encrypted)
+//! form. Later, an author of scripts can look at a recording.
 //!
 //! For an application, the store keeps one recording for each of the newest calls: the recording of the call's last
 //! job. A factory launches applications, and has one recording: the job of the last failed health check of these

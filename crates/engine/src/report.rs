@@ -320,8 +320,8 @@ impl World {
     }
 }
 
-/// The signals in an instance document that other elements can read: only the output properties, or all signals. A
-/// signal is a named value in the instance document, such as the output property `port`.
+/// Tells which signals of an instance document other elements can read: all signals, or only the output properties.
+/// A signal is a named value in the instance document, such as the output property `port`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signals {
     /// Only the output properties, for an element that belongs to no application. The instance document contains the

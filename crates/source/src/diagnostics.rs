@@ -85,7 +85,7 @@ impl Diagnostics {
     }
 
     /// Removes the fixes from the earlier diagnostics that have the same code and the same place as `diagnostic`.
-    /// Returns whether there was such a fix. A removed fix is wrong: the loader has applied it to its copy of the
+    /// Returns whether there was such a fix. A removed fix is wrong: the loader has applied the fix to a copy of the
     /// text, and has found the same error again.
     pub(crate) fn retract_fixes(&mut self, diagnostic: &Diagnostic) -> bool {
         let mut is_retracted = false;

@@ -159,12 +159,12 @@ impl Batch {
         self
     }
 
-    /// Adds leases on which the batch depends, although it may contain no change of their assemblies. For example, a
-    /// batch records a reference to another assembly, and the lease on that assembly prevents its removal. If an added
-    /// lease is lost, the store refuses the batch.
+    /// Adds leases on which the batch depends. The batch need not contain a change of a lease's assembly. For example,
+    /// a batch records a reference to another assembly, and the lease on that assembly prevents the removal of that
+    /// assembly. If an added lease is lost, the store refuses the batch.
     ///
-    /// In contrast to [`beside`](Self::beside), this method adds all the given leases, and it may be called at any time.
-    /// The effects of an added lease are the same.
+    /// In contrast to [`beside`](Self::beside), this method adds all the given leases, and may be called at any
+    /// time. The effects of an added lease are the same as with `beside`.
     pub fn fenced_by<'l>(mut self, leases: impl IntoIterator<Item = &'l Lease>) -> Self {
         self.beside.extend(leases.into_iter().cloned());
         self

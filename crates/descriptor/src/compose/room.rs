@@ -107,8 +107,8 @@ impl Room {
     }
 
     /// Counts a new element whose properties have `weight` bytes together. Returns an error if all copied
-    /// properties together exceed their limit. If this function or [`fits`](Self::fits) has returned an error
-    /// before, returns `None`.
+    /// properties together exceed their limit. Returns `None` if they do not, and also if this function or
+    /// [`fits`](Self::fits) has already returned an error.
     ///
     /// The properties of the new element count as copied in two cases:
     ///

@@ -94,7 +94,7 @@ pub async fn check(
 /// applications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absence {
-    /// The instances are gone. The operator has named their applications.
+    /// All instances count as gone. This is for a check of applications that the operator has named.
     Believed,
     /// The absence is not believed, so the checks of the applications count as failed. For example, the factory may
     /// have the credentials of another account, and so see none of the instances.
@@ -494,7 +494,7 @@ pub(super) async fn applied(
     Ok(end)
 }
 
-/// The result of a check, with the changes of the records that follow from it.
+/// The result of a check, with the changes that the result causes in the records.
 struct Verdict {
     end: CheckEnd,
     /// The changes of the records; an empty batch if the answer changes nothing.

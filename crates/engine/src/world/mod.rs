@@ -133,8 +133,9 @@ impl World {
     /// Drops the secrets that no instance has any more: sealed outputs and sealed natural ids. For example, the
     /// instance was removed, or a newer report has replaced the output.
     ///
-    /// An application keeps its secrets until it is removed. Its recorded jobs may contain a dropped secret, and
-    /// windlass masks them with the secrets of the store.
+    /// For an application, this function drops nothing: an application keeps its secrets until it is removed. The
+    /// recorded jobs of the application may contain old secrets, and windlass masks these jobs with the secrets of the
+    /// store.
     ///
     /// The secrets are not dropped together with the instance. Calls may still run then, and their output is masked
     /// with the secrets of the store.

@@ -324,7 +324,8 @@ impl<'a> Constraints<'a> {
     ///
     /// If an element has several parts and several required waits, all parts wait for one common barrier. Waits that
     /// may be dropped apply to each part separately. So the planner can drop the wait of one part and keep the waits of
-    /// the other parts. If `up` is set, and each part has such a step, the planner keeps at least one of these waits.
+    /// the other parts. In one case, the planner must keep the wait of at least one part: `up` is set, and every part
+    /// has a step that can wait.
     fn add_holds(&mut self, holds: Holds, up: bool) {
         let Some(topology) = (if up { self.desired() } else { self.installed() }) else { return };
         for ((place, rank), all) in holds {

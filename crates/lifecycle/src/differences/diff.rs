@@ -139,7 +139,7 @@ pub struct ElementChange {
     pub replaces: Option<Box<DescriptorName>>,
     /// The desired descriptor of the resource; none if the resource is removed.
     pub descriptor: Option<DescriptorName>,
-    /// Whether the resource uses a package with other content after the plan than before the plan.
+    /// Whether the plan replaces the package of the resource by a package with other content.
     pub repackaged: bool,
     /// Whether the last Reconfigure of the resource did not succeed, so that its current values are unknown.
     /// The change applies the desired values.

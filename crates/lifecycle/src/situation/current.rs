@@ -54,7 +54,7 @@ pub(crate) type OutdatedTargets = HashMap<ElementName, OutdatedSources>;
 
 /// The outdated pairs at one target. The key is the source of the pair.
 ///
-/// For each source, the list contains the changed values: the pair was created with other values. If the removal of
+/// For each source, the list contains the values that have changed since the creation of the pair. If the removal of
 /// the pair is incomplete, the list may be empty.
 pub(crate) type OutdatedSources = HashMap<ElementName, Vec<ValueChange>>;
 

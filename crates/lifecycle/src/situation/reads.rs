@@ -124,7 +124,7 @@ impl<'a> Reads<'a> {
     ///
     /// The function finds nothing in two cases:
     ///
-    /// - The property `name` has no value. Such a property is an output of `element` itself.
+    /// - The topology contains no value for the property `name`. Such a property is an output of `element` itself.
     /// - The value cannot be resolved. The engine reports this error when it calls the operations.
     fn of_another(
         &mut self,

@@ -97,11 +97,11 @@ impl Tie {
 /// `None`.
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
-    /// The components of the assembly. An entry is `None` if this version has no component at this position, and the
-    /// other version has one.
+    /// The components of this version of the assembly. Each assembly has two versions. An entry is `None` if only the
+    /// other version has a component at this position.
     pub components: Vec<Option<Component>>,
-    /// The relationships of the assembly. An entry is `None` if this version has no relationship at this position,
-    /// and the other version has one.
+    /// The relationships of this version of the assembly. An entry is `None` if only the other version has a
+    /// relationship at this position.
     pub ties: Vec<Option<Tie>>,
 }
 

@@ -47,8 +47,8 @@ impl<'s> Draft<'s> {
         Edit { span: self.span(edit.span.range()), ..edit }
     }
 
-    /// Adds edits. A new edit replaces an earlier edit that it covers or overlaps, and its range is extended so that
-    /// it covers the whole earlier edit.
+    /// Adds edits. If a new edit covers or overlaps an earlier edit, the new edit replaces the earlier one. The range
+    /// of the new edit is then extended to the whole range of the earlier edit.
     fn insert(&mut self, new: Vec<Edit>) {
         let mut new = apart(new);
         for old in std::mem::take(&mut self.edits) {

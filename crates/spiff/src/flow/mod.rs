@@ -104,8 +104,8 @@ pub(crate) fn apply(template: &Node, prepared: &[Node], outer: &Env, keep: Keep)
     Ok(if complete { tidied(&result, outer, keep) } else { result })
 }
 
-/// Processes a template with the stubs `prepared`, which are the result of [`prepare`]. The result still contains
-/// temporary nodes and escaped expressions. Also returns whether all nodes have values.
+/// Processes a template with the stubs `prepared`, which [`prepare`] has returned. Returns the processed template.
+/// It still contains temporary nodes and escaped expressions. Also returns whether all nodes have values.
 pub(crate) fn process(
     template: &Node,
     prepared: &[Node],

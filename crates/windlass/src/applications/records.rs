@@ -122,8 +122,8 @@ pub(super) fn key(kind: DocumentKind, name: DocumentName) -> DocumentKey {
     DocumentKey { scope: DocumentScope::Project, kind, name }
 }
 
-/// Parses the body of a document. If a newer version of windlass wrote the document, or if parsing fails, the error is
-/// [`ApplicationError::Newer`].
+/// Parses the body of a document. Returns [`ApplicationError::Newer`] if a newer version of windlass wrote the
+/// document. A body that can't be parsed also counts as the work of a newer version.
 pub(super) fn body<T: DeserializeOwned>(record: &DocumentRecord) -> Result<T, ApplicationError> {
     let newer = || ApplicationError::Newer(record.key.name.to_string());
     if record.version > VERSION {

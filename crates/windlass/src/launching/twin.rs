@@ -24,7 +24,8 @@ pub(super) struct Twins {
 }
 
 impl Twins {
-    /// Reads the applications of all twins of the factory in `snapshot`.
+    /// Reads the applications of all twins of the factory in `snapshot`. A twin is another factory with the same
+    /// manifest and the same configuration.
     pub(super) async fn of(store: &dyn Store, snapshot: &Snapshot) -> Result<Self, Error> {
         let factory = &snapshot.assembly;
         let title = |record: &AssemblyRecord| record.application.as_ref().map(|from| from.title.clone());

@@ -28,13 +28,13 @@ pub(super) enum Wanted {
     AssemblyOrFile,
     /// The name of an assembly, or one of the words in the list.
     AssemblyOr(Vec<String>),
-    /// A part of this assembly, by its name inside the assembly, such as `web__2`.
+    /// The name of a part inside the given assembly, such as `web__2`.
     Part(AssemblyName),
-    /// A cluster of this assembly, by its name inside the assembly, such as `web`.
+    /// The name of a cluster inside the given assembly, such as `web`.
     Cluster(AssemblyName),
-    /// A process of this assembly; `None` for any assembly.
+    /// A process of the given assembly; `None` for any assembly.
     Process(Option<AssemblyName>),
-    /// An unfinished process or request of this assembly.
+    /// An unfinished process or request of the given assembly.
     Running(AssemblyName),
     /// A version of an assembly, as `NAME@PROCESS`.
     Version,

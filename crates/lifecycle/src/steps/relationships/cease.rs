@@ -195,8 +195,8 @@ fn after_target_rests(
     }
 }
 
-/// Keeps each source that goes down in its required state, until the steps in `ceased` have removed the pairs of this
-/// source with all targets. `moving` contains the sources that change.
+/// Makes each source that goes down wait before it leaves the state that the relationship requires. The source waits
+/// until the steps in `ceased` have removed its pairs with all targets. `moving` contains the sources that change.
 fn hold_sources_leaving<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,
