@@ -161,9 +161,9 @@ pub struct Component {
     pub name_span: Span,
     /// Name of the descriptor from which the component is created: the key `type`.
     pub kind: Option<Spanned<DescriptorName>>,
-    /// The text of the key `type` if this text is a placeholder of the tool `lmctl`, and the project supplies no
-    /// name for the placeholder. The later check of the descriptor reports the placeholder. None if the placeholder
-    /// was already reported.
+    /// The text of the key `type`, if the text is a placeholder of the tool `lmctl` that must still be reported. The
+    /// project supplies no descriptor name for this placeholder, so the later check of the descriptor reports it.
+    /// `None` if the `type` is no such placeholder, or if the placeholder was already reported.
     pub placeholder: Option<Box<Spanned<String>>>,
     /// Whether the component is protected: the key `protect`. windlass neither removes nor replaces a protected
     /// component. The key is an extension of the descriptor language.
@@ -253,9 +253,9 @@ pub struct ReferenceDecl {
     pub name_span: Span,
     /// The key `type`: the descriptor of the instance, with a range of versions.
     pub kind: Option<Spanned<ReferenceType>>,
-    /// The text of the key `type` if this text is a placeholder of the tool `lmctl`, and the project supplies no
-    /// name for the placeholder. The later check of the descriptor reports the placeholder. None if the placeholder
-    /// was already reported.
+    /// The text of the key `type`, if the text is a placeholder of the tool `lmctl` that must still be reported. The
+    /// project supplies no descriptor name for this placeholder, so the later check of the descriptor reports it.
+    /// `None` if the `type` is no such placeholder, or if the placeholder was already reported.
     pub placeholder: Option<Box<Spanned<String>>>,
     /// Property values that the instance must have.
     pub properties: Properties,

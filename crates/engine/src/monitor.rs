@@ -142,7 +142,7 @@ struct Rule {
     /// The last reading of each source. When all sources have a reading, the readings are counted as one sample, and
     /// this map is cleared.
     ///
-    /// For example, the load of a group is the average of the loads of its nodes.
+    /// For example, a policy that scales a group counts the average of the loads of the group's nodes as one sample.
     readings: BTreeMap<String, Reading>,
     /// The number of consecutive breaches so far. A scale policy counts samples above its upper threshold here. A heal
     /// policy counts samples that report a broken element, and missing samples.

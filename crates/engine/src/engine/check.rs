@@ -464,8 +464,8 @@ pub(super) fn without_news(
 /// - After any other change, a failed check is still recorded. An observation is not recorded, because it is out of
 ///   date.
 ///
-/// If the answer is not recorded, the result for an observation is [`CheckEnd::Dropped`]. The result for a failed
-/// check is then [`CheckEnd::Failed`], or [`CheckEnd::Unchecked`] if `answer` contains no failure.
+/// An observation that is not recorded has the result [`CheckEnd::Dropped`]. A failed check that is not recorded has
+/// the result of [`not_recorded`], normally [`CheckEnd::Failed`].
 pub(super) async fn applied(
     engine: &Engine,
     lease: &Lease,

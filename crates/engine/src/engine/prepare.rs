@@ -55,7 +55,7 @@ impl Engine {
     /// Prepares an intent under a lease that the caller holds. The function first determines the outcomes of calls that
     /// earlier processes have left open. This can take long, so the caller must renew the lease meanwhile.
     ///
-    /// `queued` is the queued request that contains the intent; `None` if the request comes from no queue.
+    /// `queued` is the record of the queued request that contains the intent; `None` if the intent was not queued.
     pub(super) async fn prepare_under(
         &self,
         lease: &Lease,

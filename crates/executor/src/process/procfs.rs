@@ -59,17 +59,18 @@ pub(crate) struct Birth {
 }
 
 impl Birth {
-    /// Returns the birth of this process. The first call determines the time. So the supervisor calls the function
-    /// when it starts.
+    /// Returns the birth of this process. The time in the result is the time of the first call of this function. The
+    /// supervisor makes the first call when it starts, so this time is close to its real start.
     pub(crate) fn of_this_process() -> Self {
         static AT: OnceLock<Instant> = OnceLock::new();
         let pid = rustix::process::getpid().as_raw_nonzero().get();
         Self { pid, at: *AT.get_or_init(Instant::now) }
     }
 
-    /// Tells whether so little time has passed since this birth that the kernel can't have assigned all ids since then.
-    /// After it has assigned all ids, the kernel starts again with low ids. If the result is true, and the last
-    /// assigned id is larger than the id of this process, the ids of all later processes are larger, too.
+    /// Tells whether this birth is so recent that the kernel can't have assigned all process ids since then. When the
+    /// kernel has assigned all ids, it starts again with low ids. Assume that the result is true, and that the last
+    /// assigned id is larger than `self.pid`. Then all processes that have started since this birth have larger ids
+    /// than `self.pid`.
     fn is_recent(&self) -> bool {
         static CYCLE: OnceLock<Duration> = OnceLock::new();
         let cycle = CYCLE.get_or_init(|| {

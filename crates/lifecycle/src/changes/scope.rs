@@ -5,8 +5,9 @@
 //! run.
 //!
 //! A part needs the parts that publish the outputs that it reads. A part also needs each relationship that must be
-//! created before the part reaches its state. A target that needs a relationship also needs its sources, and a source
-//! also needs its targets. The part also needs the parts that publish the values of the relationship.
+//! created before the part reaches its state. If the part is a target of such a relationship, the part needs the
+//! sources of the relationship. If the part is a source, it needs the targets. In both cases, the part also needs the
+//! parts that publish the outputs that the relationship reads.
 //!
 //! If the state of a needed part is sufficient, the plan does not change the part. Otherwise, the plan contains all
 //! steps of the needed part, and treats it like a selected part. All remaining parts have no steps.

@@ -61,17 +61,19 @@ pub(crate) struct Constraints<'a> {
     /// - The plan raises at least one part.
     /// - At least one part is not raised, or is raised from a state above Absent.
     ///
-    /// A part of the second kind has no step that reaches the lowest [ranks](crate::rank), or no such step at all.
-    /// Only a step can wait. So the part cannot wait before it reaches one of these ranks.
+    /// For a part of the second kind, some [ranks](crate::rank) have no step in the plan that reaches them. For
+    /// example, a part that is raised from Inactive has no step that reaches Installed. Only a step can wait, so the
+    /// part cannot wait before such a rank.
     lacks_up: bool,
     /// Whether [`passed_leaving`](Self::passed_leaving()) must search. If the flag is `false`, `passed_leaving`
     /// returns an empty list. The flag is `true` if both of these conditions hold:
     ///
     /// - The plan lowers at least one part.
-    /// - At least one part is not lowered to Absent.
+    /// - At least one part is not lowered, or is lowered to a state above Absent.
     ///
-    /// Such a part leaves some [ranks](crate::rank) in no step. Only a step can wait, so the part cannot wait
-    /// before it leaves one of these ranks.
+    /// For a part of the second kind, some [ranks](crate::rank) have no step in the plan that leaves them. For example,
+    /// a part that is lowered to Inactive has no step that leaves Installed. Only a step can wait, so the part cannot
+    /// wait at such a rank.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,

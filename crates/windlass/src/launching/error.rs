@@ -71,8 +71,8 @@ pub enum LaunchError {
         title: String,
         /// The assembly of the application's factory.
         factory: AssemblyName,
-        /// The id of the pin. A pin that receives the instances of another factory is also called a mapping. The
-        /// factory's manifest lists the interface of this pin as `required`.
+        /// The id of the pin, which belongs to `factory`. The manifest of `factory` lists the interface of the pin as
+        /// `required`. A pin that receives the instances of another factory is also called a mapping.
         mapping: PinId,
         /// The reason why the pin receives no instances, and in some cases a remedy.
         why: String,

@@ -335,8 +335,10 @@ impl<'w> Launcher<'w> {
     }
 
     /// Checks the health of applications, and applies the reports. Without names, checks all applications. If
-    /// a script reports that an application is destroyed, removes the application; its history stays. But if a script
-    /// finds none of several instances of a factory, and no names are given, the checks of these instances fail.
+    /// a script reports that an application is destroyed, removes the application; its history stays.
+    ///
+    /// There is one exception. If no names are given, and the scripts find none of several instances of a factory, the
+    /// checks of these instances fail. For example, the scripts may have the credentials of another account.
     ///
     /// # Errors
     /// Fails if one of the names is not an application, `stop` is triggered, or the store fails.
@@ -415,9 +417,9 @@ pub(super) fn is_kept(snapshot: &Snapshot) -> Result<(), LaunchError> {
     }
 }
 
-/// Refuses an application without an instance: its launch has not succeeded, or its destruction has begun. If windlass
-/// was killed during the destruction, the call of the destroy script is still open. If the destruction has failed before
-/// its script has run, the instance still exists, and the application is not refused.
+/// Refuses an application if its launch has not succeeded, or if its destroy script has begun. A call of the destroy
+/// script may be open because windlass was killed; the script then counts as begun. If the destruction failed before
+/// the script began, the instance still exists, and the application is not refused.
 fn is_launched(snapshot: &Snapshot) -> Result<(), LaunchError> {
     let name = || snapshot.assembly.name.clone();
     let removes = |call: &CallRecord| {

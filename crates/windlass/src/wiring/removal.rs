@@ -77,7 +77,7 @@ impl Removal {
         Err(EngineError::Referenced { name: self.name.clone(), by, loss })
     }
 
-    /// Returns the other assemblies that refer to the assembly `name`.
+    /// Returns the other assemblies that refer to the assembly which is about to be removed.
     pub(crate) fn into_referrers(self) -> BTreeSet<AssemblyName> {
         self.by
     }

@@ -23,9 +23,9 @@ pub(crate) struct Spec {
     pub(crate) grace: Duration,
     /// Number of bytes of stdout and of stderr that the outcome keeps.
     pub(crate) keep: [u64; 2],
-    /// The maximum number of bytes of each stream that are reported while the job runs. For a stream whose number
-    /// in `keep` is larger, this larger number applies. If a stream has more bytes, its last bytes are reported
-    /// after the end of the job.
+    /// The maximum number of bytes of each stream that are reported while the job runs. If `keep` contains a larger
+    /// number for a stream, the number in `keep` is the maximum for this stream. If a stream has more bytes than the
+    /// maximum, the last bytes of the stream are reported after the end of the job.
     pub(crate) spill: u64,
     /// Whether the job continues when its client has gone.
     pub(crate) must_finish: bool,
