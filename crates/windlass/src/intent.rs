@@ -248,13 +248,13 @@ impl Windlass {
         Ok(self.store_of(name).await?.ask_to_stop(name, process).await?)
     }
 
-    /// Returns the process that [`cancel`](Self::cancel) can stop: the last process of the assembly. Only this process
-    /// can be running.
+    /// Returns the id to pass to [`cancel`](Self::cancel): the id of the assembly's last process. Only the last process
+    /// can be running. This method also returns the id if the process has ended; `cancel` then fails.
     ///
     /// # Errors
     ///
-    /// Fails if there is no such assembly, or it has no process. Also fails if the last process has ended, and a
-    /// request for the assembly is pending. The error names the request.
+    /// Fails if the assembly does not exist, or has no process. If no process is open and a request for the assembly is
+    /// pending, the error names this request.
     pub async fn process_to_cancel(&self, name: &AssemblyName) -> Result<ProcessId, Error> {
         let store = self.store_of(name).await?;
         let last = store.processes_of(name, None, 1).await?.into_iter().next();

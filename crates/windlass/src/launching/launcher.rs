@@ -245,8 +245,8 @@ impl<'w> Launcher<'w> {
         }
     }
 
-    /// Returns the error of a reconfiguration. If the engine has refused a change that would replace the instance, the
-    /// returned error gives the reason.
+    /// Makes `error`, the error of a reconfiguration, more specific. If the engine has refused the reconfiguration because
+    /// it would replace the instance, the returned error explains why. Any other error is returned unchanged.
     async fn why_refused(&self, name: &AssemblyName, error: Error) -> Result<Error, Error> {
         match error {
             Error::Engine(EngineError::KeepsNoInstance(_)) => {
