@@ -238,7 +238,8 @@ impl Windlass {
         Ok(PlanView::of(name.clone(), preview).beside(self.unfinished(name).await?))
     }
 
-    /// Requests that a process stops. Running calls continue to their end, and no further call is started.
+    /// Requests that a process stops. No further call is started. Running jobs may still end by themselves: the program
+    /// that executes the process sets the time for this, and then cancels the jobs.
     ///
     /// # Errors
     ///

@@ -424,7 +424,8 @@ fn open(snapshot: &Snapshot) -> Option<String> {
 #[derive(PartialEq)]
 pub(super) struct Revision {
     instances: BTreeMap<ElementName, u64>,
-    /// The reason why a check must not change the records, from [`open`].
+    /// The reason why a check must not change the records: a process or a call has not ended. The function [`open`]
+    /// determines this reason. `None` if there is none.
     open: Option<String>,
 }
 
