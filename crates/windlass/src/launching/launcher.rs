@@ -245,8 +245,8 @@ impl<'w> Launcher<'w> {
         }
     }
 
-    /// Makes `error`, the error of a reconfiguration, more specific. If the engine has refused the reconfiguration because
-    /// it would replace the instance, the returned error explains why. Any other error is returned unchanged.
+    /// Explains `error`, the error of a reconfiguration. If the engine has refused to replace the instance, the
+    /// returned error states why the reconfiguration can't keep the instance. Any other error is returned unchanged.
     async fn why_refused(&self, name: &AssemblyName, error: Error) -> Result<Error, Error> {
         match error {
             Error::Engine(EngineError::KeepsNoInstance(_)) => {
