@@ -43,7 +43,8 @@ mod tests {
         Failure::new(FailureKind::Failed, message)
     }
 
-    /// Returns the record as the store reads it, without the origin of the failure, as an older version wrote it.
+    /// Returns the record that the store would read if an older version of windlass had written it. The older version
+    /// did not store the origin of a failure.
     fn older(record: &ElementRecord) -> ElementRecord {
         let mut stored = serde_json::to_value(record).unwrap();
         let fields = stored.as_object_mut().unwrap();

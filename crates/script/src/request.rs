@@ -270,8 +270,8 @@ impl Reader<'_> {
 
     /// Reads a command from an entry of the form `<command id>: {<interface>: {<pin>: {<argument>: …}}}`. For an
     /// application, a pin is the entry of its manifest that declares the command, and an interface is a group of pins.
-    /// For an operation or a command of a resource, the document has the form `operations: {<name>: {<argument>: …}}`
-    /// below the command id.
+    /// An operation or a command of a resource has the interface `operations`, and its name takes the place of the
+    /// pin: `<command id>: {operations: {<name>: {<argument>: …}}}`.
     fn command(&mut self, entry: &Entry) -> Option<RequestedCommand> {
         let interface = self.only(entry, "an interface")?;
         let pin = self.only(interface, "a pin")?;

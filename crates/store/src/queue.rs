@@ -46,7 +46,7 @@ impl Waiting {
         }
     }
 
-    /// Subtracts a number of writes from the count, after the writer has taken these writes.
+    /// Subtracts `writes` from the count of waiting writes, because the writer has taken this number of writes.
     pub(crate) fn taken(&self, writes: usize) {
         self.writes.fetch_sub(writes, Ordering::SeqCst);
         self.fewer.notify_waiters();

@@ -16,7 +16,7 @@ pub(crate) struct Format {
     pub(crate) kind: &'static str,
     /// The version in which new files are written.
     pub(crate) version: u64,
-    /// Converts content of the given older version to the next version.
+    /// Converts content of an older version to the next version. The first argument is the version of the content.
     pub(crate) upgrade: fn(u64, Value) -> Value,
 }
 

@@ -238,7 +238,8 @@ impl Windlass {
         Ok(PlanView::of(name.clone(), preview).beside(self.unfinished(name).await?))
     }
 
-    /// Requests that a process stops. Running calls continue to their end, and no further call is started.
+    /// Requests that a process stops. No further call is started. Running jobs may still end by themselves: the program
+    /// that executes the process sets the time for this, and then cancels the jobs.
     ///
     /// # Errors
     ///
@@ -248,13 +249,13 @@ impl Windlass {
         Ok(self.store_of(name).await?.ask_to_stop(name, process).await?)
     }
 
-    /// Returns the process that [`cancel`](Self::cancel) can stop: the last process of the assembly. Only this process
-    /// can be running.
+    /// Returns the id to pass to [`cancel`](Self::cancel): the id of the assembly's last process. Only the last process
+    /// can be running. This method also returns the id if the process has ended; `cancel` then fails.
     ///
     /// # Errors
     ///
-    /// Fails if there is no such assembly, or it has no process. Also fails if the last process has ended, and a
-    /// request for the assembly is pending. The error names the request.
+    /// Fails if the assembly does not exist, or has no process. If no process is open and a request for the assembly is
+    /// pending, the error names this request.
     pub async fn process_to_cancel(&self, name: &AssemblyName) -> Result<ProcessId, Error> {
         let store = self.store_of(name).await?;
         let last = store.processes_of(name, None, 1).await?.into_iter().next();

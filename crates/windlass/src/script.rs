@@ -383,7 +383,7 @@ fn action_of(package: &Package, name: &str, source: &Arc<Source>, root: &Node) -
     Err(Error::Input(vec![problem.help(help)].into()))
 }
 
-/// Replaces the `expect` of a case by the actual result. The rest of the file stays as it is.
+/// Replaces the key `expect` in the file of a test case by the actual result. The rest of the file stays as it is.
 fn rewrite(file: &Path, source: &Arc<Source>, root: &Node, actual: &str) -> Result<(), Error> {
     let text = source.text();
     let entries = root.as_mapping().map(Mapping::entries).unwrap_or_default();

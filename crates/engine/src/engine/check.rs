@@ -96,7 +96,7 @@ pub async fn check(
 pub enum Absence {
     /// All instances count as gone. This is for a check of applications that the operator has named.
     Believed,
-    /// The absence is not believed, so the checks of the applications count as failed. For example, the factory may
+    /// The instances may still exist, so the checks of the applications count as failed. For example, the factory may
     /// have the credentials of another account, and so see none of the instances.
     Doubted,
 }
@@ -424,7 +424,8 @@ fn open(snapshot: &Snapshot) -> Option<String> {
 #[derive(PartialEq)]
 pub(super) struct Revision {
     instances: BTreeMap<ElementName, u64>,
-    /// The reason why a check must not change the records, from [`open`].
+    /// The reason why a check must not change the records: a process or a call has not ended. The function [`open`]
+    /// determines this reason. `None` if there is none.
     open: Option<String>,
 }
 
@@ -578,10 +579,8 @@ fn gone(engine: &Engine, world: &mut World, element: &ElementName, batch: &mut B
 /// Returns the result of a check that made no observation, or whose observation can't be applied to the records.
 /// `failure` is the reason; `None` if the element has no health check.
 ///
-/// The batch in the result records the failure. The batch is empty if the record already contains this failure, or if
-/// `failure` is `None`.
-///
-/// If `failure` is `None`, the element has no health check, and the batch is empty.
+/// The batch in the result records the failure. The batch is empty if `failure` is `None`, or if the element's record
+/// already contains this failure.
 fn failed(engine: &Engine, world: &World, element: &ElementName, failure: Option<Failure>) -> Verdict {
     let mut batch = Batch::new();
     let Some(failure) = failure else { return Verdict { end: without_check(), batch } };

@@ -80,11 +80,12 @@ impl DutyTurn {
         self.renewal.lease()
     }
 
-    /// Awaits `work`, and then releases the lease of the factory. The future `work` executes the duty.
+    /// Awaits `work`, and then releases the lease of the factory. The future `work` executes the [duty](FactoryDuty),
+    /// such as a health check.
     ///
     /// # Errors
-    /// The error of `work`, or an error of the store. If the lease is lost, `work` is dropped, and the function
-    /// returns an error.
+    /// The error of `work`, or an error of the store. If the lease is lost before `work` ends, `work` is dropped, and
+    /// the function returns an error.
     pub async fn run<T, E: From<StoreError>>(
         mut self,
         work: impl Future<Output = Result<T, E>>,

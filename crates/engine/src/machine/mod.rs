@@ -324,7 +324,7 @@ impl ProcessMachine {
     }
 
     /// Sets the calls whose outcome an operator has stated. If such a call can't be prepared again, it becomes
-    /// undecided. Any other call that can't be prepared again stays open.
+    /// undecided, so that the stated outcome can be applied. Any other call that can't be prepared again stays open.
     pub(crate) fn with_answered(self, answered: HashSet<CallId>) -> Self {
         Self { answered, ..self }
     }

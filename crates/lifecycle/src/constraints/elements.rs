@@ -49,11 +49,10 @@ pub(crate) struct Constraints<'a> {
     /// The key contains the position of the element in the installed topology, and the [rank]. The value
     /// is the step or barrier after which the element has left this rank.
     left: HashMap<(usize, u8), Option<Draft>>,
-    /// The waits of elements that go up to a higher state. Each entry lists the steps that must end before an element
-    /// reaches a [rank].
+    /// For elements that go up to a higher state: the steps that must end before the element reaches a [rank] (the
+    /// number of a state).
     holds: Holds,
-    /// The waits of elements that go down to a lower state. Each entry lists the steps that must end before an element
-    /// leaves a [rank].
+    /// For elements that go down to a lower state: the steps that must end before the element leaves a [rank].
     releases: Holds,
     /// Whether [`passed`](Self::passed()) must search. If the flag is `false`, `passed` returns an empty list. The
     /// flag is `true` if both of these conditions hold:

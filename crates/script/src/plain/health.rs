@@ -1,5 +1,5 @@
-//! Interpretation of the exit code of a plain health check. The health check runs to find out whether an action has
-//! succeeded.
+//! Interprets the exit code of a health check that is a plain script: a script whose exit code states its result. The
+//! health check runs to find out whether an action has succeeded.
 
 use windlass_driver::{Call, Observation};
 use windlass_model::instance::InstanceView;

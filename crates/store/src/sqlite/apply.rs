@@ -128,7 +128,8 @@ impl Applier<'_> {
         Ok(Applied::Yes)
     }
 
-    /// Runs an upsert that leaves a row of another assembly as it is.
+    /// Runs an upsert that changes nothing if the existing row belongs to another assembly. In this case, returns
+    /// [`Applied::Taken`].
     fn run_if_own(&self, sql: &str, params: impl Params) -> Outcome<Applied> {
         let rows = self.db.prepare_cached(sql)?.execute(params)?;
         Ok(if rows == 0 { Applied::Taken } else { Applied::Yes })

@@ -110,7 +110,8 @@ mod tests {
     use super::super::notice::{DISCOVERY, HEALTH_CHECK};
     use super::*;
 
-    /// Returns the data of the daemon after the first failure of a factory's discovery.
+    /// Creates [`Applications`], and records that the discovery of a factory has failed. Also returns the name of
+    /// this factory.
     fn failed() -> (Applications, AssemblyName) {
         let (mut applications, factory) = (Applications::default(), "vms".parse().unwrap());
         assert!(applications.note_failure(&factory, DISCOVERY, "no space"));

@@ -245,8 +245,8 @@ impl<'w> Launcher<'w> {
         }
     }
 
-    /// Returns the error of a reconfiguration. If the engine has refused a change that would replace the instance, the
-    /// returned error gives the reason.
+    /// Explains `error`, the error of a reconfiguration. If the engine has refused to replace the instance, the
+    /// returned error states why the reconfiguration can't keep the instance. Any other error is returned unchanged.
     async fn why_refused(&self, name: &AssemblyName, error: Error) -> Result<Error, Error> {
         match error {
             Error::Engine(EngineError::KeepsNoInstance(_)) => {

@@ -17,7 +17,8 @@ use crate::error::Error;
 /// The applications of the twins of a factory.
 #[derive(Debug, Default)]
 pub(super) struct Twins {
-    /// The twin and its application, by the natural id of the instance.
+    /// For the natural id of each instance: the twin (another factory with the same configuration) and the twin's
+    /// application that manages the instance.
     by_natural: BTreeMap<String, (AssemblyName, AssemblyName)>,
     /// The applications whose launches may have created an instance that has no record yet.
     pub(super) launching: Vec<AssemblyName>,

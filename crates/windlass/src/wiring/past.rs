@@ -88,7 +88,7 @@ pub(super) async fn note(
     }
 }
 
-/// Deletes the stored [`PastTargets`] of `factory`, because the caller then removes the factory.
+/// Deletes the stored [`PastTargets`] of `factory`. The caller then removes the factory itself.
 pub(super) async fn forget(store: &dyn Store, factory: &AssemblyName) -> Result<(), Error> {
     Ok(store.drop_document(&key_of(factory), Expected::Any).await?)
 }

@@ -60,7 +60,7 @@ pub(super) struct Concerned {
 }
 
 impl Concerned {
-    /// Calls `hold` once for each [`Slot`] that has steps.
+    /// Calls `hold` once for each [`Slot`] (batch) that has steps.
     ///
     /// The first argument of `hold` contains the entries of `sources` with this slot. The second argument contains the
     /// entries of `steps` with this slot.

@@ -35,7 +35,7 @@ pub async fn load_brings_all_that_was_put(harness: &impl Harness) {
     assert_eq!(snapshot.secrets.into_keys().collect::<Vec<_>>(), [secret("h_bta")]);
 }
 
-/// An assembly that was never put does not exist, even if its lease is held.
+/// An assembly that was never stored does not exist, even if its lease is held.
 pub async fn load_of_nothing_is_nothing(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;

@@ -44,7 +44,8 @@ pub(crate) struct Note {
 pub(crate) struct Noted {
     /// The name of the container engine: a value of the key `engine` in a location.
     pub(crate) engine: String,
-    /// The id of the client. `None` for a line of the file [`FORMER`], which contains no ids.
+    /// The id of the client. `None` if the note comes from the file [`FORMER`] of an earlier windlass version: that
+    /// file contains no client ids.
     pub(crate) client: Option<String>,
 }
 
