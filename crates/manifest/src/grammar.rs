@@ -66,7 +66,7 @@ pub enum PinText {
 /// such as `vm#compute.*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinRef {
-    /// Path of the component, relative to the composite that contains the text.
+    /// Path of the component in the composition that exposes the pin. The path is relative to this composition.
     pub component: ComponentPath,
     /// Name of the interface.
     pub interface: Name,
