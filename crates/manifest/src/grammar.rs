@@ -84,7 +84,7 @@ impl std::fmt::Display for PinRef {
 /// One side of a binding: a component, or one of its interfaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Path of the component, relative to the composite that contains the binding.
+    /// Path of the component in the composition that contains the binding. The path is relative to this composition.
     pub component: ComponentPath,
     /// Name of the interface; `None` for all interfaces.
     pub interface: Option<Name>,

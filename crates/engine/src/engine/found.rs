@@ -29,7 +29,9 @@ pub fn conditions(seen: &[Seen]) -> BTreeMap<ElementName, Condition> {
     seen.iter().filter_map(|seen| Some((seen.element.clone(), seen.condition()?))).collect()
 }
 
-/// Returns the elements whose expected condition differs from the found condition.
+/// Compares the conditions of elements, such as gone or broken, that a plan expects with the conditions that health
+/// checks have found. Returns the elements whose two conditions differ. An element that is in neither map matches its
+/// record.
 pub(super) fn differences(
     expected: &BTreeMap<ElementName, Condition>,
     found: &BTreeMap<ElementName, Condition>,
