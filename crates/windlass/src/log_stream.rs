@@ -94,7 +94,8 @@ pub struct LogStream<'w> {
     active: BTreeSet<ProcessId>,
     /// The jobs whose recorded output was returned, for all processes whose end was not returned yet.
     reported: HashSet<String>,
-    /// The processes whose end was returned. The output of their jobs is not returned again.
+    /// The processes whose end the stream has already returned as an entry. The stream does not return the output of
+    /// their jobs again.
     finished: BTreeSet<ProcessId>,
     /// The running jobs that are followed, by their ids.
     running: HashMap<String, (CallRecord, AssemblyName)>,
