@@ -92,7 +92,9 @@ impl Printed<'_> {
 
     /// Finds the instance of the call in the output of a script that is not a launch script. Such an output names the
     /// instance by its natural id. If the instance has no natural id, the output names the instance by its instance id.
-    /// The result may also contain the instances that no call asks about.
+    ///
+    /// If `notes_others` is true, the result also contains the instances that are in the output, but not in the input
+    /// document.
     fn named<'o>(&self, output: &'o Output) -> Sorted<'o> {
         let wanted = output.find(input::natural(self.call));
         // If one script runs for several calls, only one of the calls looks at all instances.

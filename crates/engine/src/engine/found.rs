@@ -29,9 +29,9 @@ pub fn conditions(seen: &[Seen]) -> BTreeMap<ElementName, Condition> {
     seen.iter().filter_map(|seen| Some((seen.element.clone(), seen.condition()?))).collect()
 }
 
-/// Compares the conditions of elements, such as gone or broken, that a plan expects with the conditions that health
-/// checks have found. Returns the elements whose two conditions differ. An element that is in neither map matches its
-/// record.
+/// Compares two conditions of each element, such as gone or broken: the condition that the request expects, and the
+/// condition that a health check has found. Returns the elements whose two conditions differ. An element that a map does
+/// not contain is neither gone nor broken.
 pub(super) fn differences(
     expected: &BTreeMap<ElementName, Condition>,
     found: &BTreeMap<ElementName, Condition>,
