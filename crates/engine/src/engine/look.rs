@@ -511,8 +511,8 @@ struct LookElement {
     is_suspect: bool,
 }
 
-/// The answer of a driver about one element in a batch of checks. A driver can make all checks of a batch by
-/// one call of [`Driver::observe`].
+/// A checked element, with its check and the answer of the driver. A driver can check all elements of a batch by one
+/// call of [`Driver::observe`]; this type is for a single element of the batch.
 struct Asked {
     element: (usize, LookElement),
     call: Call,
