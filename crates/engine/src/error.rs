@@ -228,8 +228,8 @@ pub enum EngineError {
         /// The records of the calls whose outcome the operator must state.
         calls: Vec<CallRecord>,
     },
-    /// The outcome of open calls can't be determined at present, because the calls can't be prepared again. For example,
-    /// their location is no longer in `windlass.yaml`.
+    /// The outcome of open calls can't be determined at present, because the calls can't be prepared again. For
+    /// example, their location is no longer in `windlass.yaml`.
     #[error("{}", unprepared(.name, .calls, *.answered))]
     Unprepared {
         /// The name of the assembly.
