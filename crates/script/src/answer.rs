@@ -74,8 +74,8 @@ impl Printed<'_> {
     }
 
     /// Returns the natural id of an instance that a launch script has created. The id is returned even if the rest of
-    /// the answer violates the protocol. Returns `None` if the output names no such instance, or if the script is no launch
-    /// script.
+    /// the answer violates the protocol. Returns `None` if the output names no such instance, or if the script is no
+    /// launch script.
     pub(crate) fn launched_id(self, output: &Output) -> Option<String> {
         let (launched, _) = self.launched(output).ok().filter(|_| *self.role == Role::Launch)?;
         launched.map(|said| said.id.clone()).filter(|id| natural::is_valid(id))
