@@ -228,15 +228,16 @@ pub enum EngineError {
         /// The records of the calls whose outcome the operator must state.
         calls: Vec<CallRecord>,
     },
-    /// The outcome of open calls can't be determined at present, because the calls can't be prepared again. For example,
-    /// their location is no longer in `windlass.yaml`.
+    /// The outcome of open calls can't be determined at present, because the calls can't be prepared again. For
+    /// example, their location is no longer in `windlass.yaml`.
     #[error("{}", unprepared(.name, .calls, *.answered))]
     Unprepared {
         /// The name of the assembly.
         name: AssemblyName,
         /// The records of the calls, each with the reason.
         calls: Vec<(CallRecord, Failure)>,
-        /// Whether the engine has recorded the operator's answer about undecided calls, which are not in `calls`.
+        /// Whether the engine has already recorded the operator's answer about the undecided calls. `calls` does not
+        /// contain the undecided calls.
         answered: bool,
     },
     /// The operator has given an answer about undecided calls, but the assembly has no undecided call. A call is

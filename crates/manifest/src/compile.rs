@@ -188,14 +188,17 @@ impl Compiler<'_> {
         }
     }
 
-    /// Returns the properties of the root element. Each of them is a pin of the scripted component that the
-    /// application exposes: a configuration pin, or a signal that the manifest declares. `component` is the path of
-    /// the scripted component.
+    /// Returns the properties of the root element. Each of them is a pin of the scripted component that the application
+    /// exposes: a configuration pin, or a signal that the manifest declares. `component` is the path of the scripted
+    /// component.
     ///
-    /// Also returns a map from the configuration pins of the scripted component to the properties of the root
-    /// element. For example, if the application exposes the pin `disk.size` as `vm.size`, the map contains
-    /// `disk.size` with the value `vm.size`. If the application exposes a pin several times, the map contains an exposed
-    /// pin with a parameter. Parameters of two such exposed pins must be equal.
+    /// Also returns a map from the configuration pins of the scripted component to the properties of the root element.
+    /// For example, if the application exposes the pin `disk.size` as `vm.size`, the map contains `disk.size` with the
+    /// value `vm.size`.
+    ///
+    /// The application may expose one pin under several ids. The map then contains an id to which a parameter gives a
+    /// value. If there is no such id, the map contains the first id. If several ids have parameters, these parameters
+    /// must be equal.
     fn outer(
         &mut self,
         component: &ComponentPath,

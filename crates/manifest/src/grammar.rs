@@ -66,7 +66,7 @@ pub enum PinText {
 /// such as `vm#compute.*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinRef {
-    /// Path of the component, relative to the composite that contains the text.
+    /// Path of the component in the composition that exposes the pin. The path is relative to this composition.
     pub component: ComponentPath,
     /// Name of the interface.
     pub interface: Name,
@@ -84,7 +84,7 @@ impl std::fmt::Display for PinRef {
 /// One side of a binding: a component, or one of its interfaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Path of the component, relative to the composite that contains the binding.
+    /// Path of the component in the composition that contains the binding. The path is relative to this composition.
     pub component: ComponentPath,
     /// Name of the interface; `None` for all interfaces.
     pub interface: Option<Name>,

@@ -22,8 +22,8 @@ pub enum Work {
         from: State,
         /// The state of the resource after the step.
         to: State,
-        /// The transitions for which the engine calls the driver, in lifecycle order. The set is empty if the resource
-        /// declares no transition for this change of state.
+        /// The transitions between `from` and `to` for which the engine calls the driver, in lifecycle order. The set
+        /// is empty if the resource declares none of these transitions.
         calls: Transitions,
         /// The version of the assembly from which the calls take the package and the values of the resource.
         #[serde(default)]
@@ -248,8 +248,8 @@ pub enum Reason {
     },
     /// A batch begins after the nodes of the previous batch are Active. The value is the previous batch.
     Batch(Batch),
-    /// The waiting step or the awaited step is a barrier (a step without work) for an assembly or a group. The
-    /// other of these two steps belongs to an element inside this assembly or group.
+    /// One of the two steps is a barrier (a step without work) for an assembly or a group. The other step belongs to an
+    /// element inside this assembly or group. Either of them may be the waiting step.
     Nesting {
         /// The name of the assembly or the group.
         element: ElementName,

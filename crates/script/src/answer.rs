@@ -73,9 +73,9 @@ impl Printed<'_> {
         Ok(answer(self.natural(said), update, &notes, self.call))
     }
 
-    /// Returns the natural id of an instance that a launch script has created. The id is returned even if the rest of the
-    /// answer violates the protocol. Returns `None` if the output names no such instance, or if the script is no launch
-    /// script.
+    /// Returns the natural id of an instance that a launch script has created. The id is returned even if the rest of
+    /// the answer violates the protocol. Returns `None` if the output names no such instance, or if the script is no
+    /// launch script.
     pub(crate) fn launched_id(self, output: &Output) -> Option<String> {
         let (launched, _) = self.launched(output).ok().filter(|_| *self.role == Role::Launch)?;
         launched.map(|said| said.id.clone()).filter(|id| natural::is_valid(id))
@@ -92,7 +92,9 @@ impl Printed<'_> {
 
     /// Finds the instance of the call in the output of a script that is not a launch script. Such an output names the
     /// instance by its natural id. If the instance has no natural id, the output names the instance by its instance id.
-    /// The result may also contain the instances that no call asks about.
+    ///
+    /// If `notes_others` is true, the result also contains the instances that are in the output, but not in the input
+    /// document.
     fn named<'o>(&self, output: &'o Output) -> Sorted<'o> {
         let wanted = output.find(input::natural(self.call));
         // If one script runs for several calls, only one of the calls looks at all instances.

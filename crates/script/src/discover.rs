@@ -17,13 +17,14 @@ use crate::output::Output;
 use crate::status::{said_of, text_at};
 use crate::style::Adapter;
 
-/// Returns the instances that a discovery script listed. The properties of an instance are its output properties,
-/// and its `name` if the script reports one.
+/// Returns the instances that a discovery script listed. The properties of an instance are its output properties, and
+/// its `name` if the script reports one.
 ///
-/// The function leaves out an instance if a property of the instance differs from the value that `query` requests.
-/// A property that the script does not report is not compared.
+/// The function leaves out an instance if a property of the instance differs from the value that `query` requests. A
+/// property that the script does not report is not compared.
 ///
-/// An inventory also returns the instances whose updates violate the protocol. Their reports are failures, which
+/// The search may be an [inventory](Purpose::Inventory): a search for all instances of a factory. The result then also
+/// contains the instances whose updates violate the protocol. The reports of these instances are failures, which
 /// `failed` creates from the problems.
 ///
 /// # Errors

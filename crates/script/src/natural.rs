@@ -4,8 +4,8 @@ use windlass_source::Diagnostic;
 
 use crate::codes;
 
-/// Tells whether a script may choose an id for an instance. Messages and lists show the id in a line, so the id must not
-/// be empty, and must not contain control characters such as line breaks.
+/// Tells whether an id that a script has chosen for an instance is valid. Messages and lists show the id in a line, so
+/// the id must not be empty, and must not contain control characters such as line breaks.
 pub(crate) fn is_valid(natural: &str) -> bool {
     !natural.is_empty() && !natural.contains(char::is_control)
 }

@@ -1,8 +1,9 @@
 //! Maps offsets of a scalar's text to offsets of the source.
 //!
-//! Escapes, folding and indentation make the text of a scalar differ from its source. For example, the source
-//! `"a\tb"` has a text of three characters. windlass compares both from start to end, and so finds the source bytes
-//! that produce each character of the text. The rules of this comparison depend on the notation of the scalar.
+//! Escapes, folding and indentation make the text of a scalar differ from its source. For example, the source `"a\tb"`
+//! has a text of three characters. windlass compares the text with the source from start to end, and so finds the
+//! source bytes that produce each character of the text. The rules of this comparison depend on the notation of the
+//! scalar.
 
 use std::ops::Range;
 

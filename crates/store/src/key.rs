@@ -23,7 +23,8 @@ use crate::codes;
 pub enum KeySource {
     /// A file. If it is missing, it is created together with a new store.
     File(PathBuf),
-    /// A text, for example from an environment variable. No new key is created in this case.
+    /// A text, for example from an environment variable. The store uses this text as the key, and never creates a key
+    /// of its own.
     Text {
         /// The content of a key file.
         text: Sensitive<String>,

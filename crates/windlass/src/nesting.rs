@@ -28,7 +28,8 @@ impl Open {
     }
 }
 
-/// Reports each composition entry that closes a cycle of nested assemblies.
+/// Reports assemblies that contain themselves, directly or through other nested assemblies. The error is at the entry
+/// of the section `composition` that closes the cycle.
 pub(crate) fn check(
     assemblies: impl IntoIterator<Item = Arc<AssemblyDescriptor>>,
     catalog: &impl Catalog,

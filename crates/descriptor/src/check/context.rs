@@ -88,7 +88,7 @@ pub(super) struct Check<'a, 's> {
     pub(super) referenced: HashMap<&'a ComponentName, Descriptor>,
     /// The names of all descriptors of the catalog. The list is loaded on first use.
     pub(super) names: Option<Vec<DescriptorName>>,
-    /// The properties of the assembly that depend on a component. The map is computed on first use.
+    /// The properties of the assembly that depend on a component. They are computed at the first use; `None` before it.
     pub(super) late: Option<Late<'a>>,
     /// Number of undeclared properties so far. A property is undeclared if the assembly gives it to a component,
     /// but the component's descriptor does not declare it. Only the first `SEARCHES` undeclared properties are

@@ -50,8 +50,8 @@ pub(super) struct PreviousState {
     /// The limits that a retry takes over from the last process. A process that heals a part or calls a command
     /// does not count as the last process. For other intents than a retry, the limits are empty.
     pub(super) limits: Limits,
-    /// The intent that is recorded for a retry, if the last process has not completed an adoption or a rollback. `None`
-    /// if the last process had another intent or has completed, and for other intents than a retry.
+    /// If the request is a retry, and the last process was an adoption or a rollback that has not completed: the intent
+    /// of that process. The retry is recorded with this intent. `None` in all other cases.
     pub(super) resumed: Option<Intent>,
     /// The groups that were in a pause between batches of nodes when the last process was interrupted, each
     /// with the end of its pause.

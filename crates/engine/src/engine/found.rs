@@ -29,7 +29,9 @@ pub fn conditions(seen: &[Seen]) -> BTreeMap<ElementName, Condition> {
     seen.iter().filter_map(|seen| Some((seen.element.clone(), seen.condition()?))).collect()
 }
 
-/// Returns the elements whose expected condition differs from the found condition.
+/// Compares two conditions of each element, such as gone or broken: the condition that the request expects, and the
+/// condition that a health check has found. Returns the elements whose two conditions differ. An element that a map
+/// does not contain is neither gone nor broken.
 pub(super) fn differences(
     expected: &BTreeMap<ElementName, Condition>,
     found: &BTreeMap<ElementName, Condition>,

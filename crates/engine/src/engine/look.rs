@@ -511,8 +511,8 @@ struct LookElement {
     is_suspect: bool,
 }
 
-/// The answer of a driver about one element in a batch of checks. A driver can make all checks of a batch by
-/// one call of [`Driver::observe`].
+/// A checked element, with its check and the answer of the driver. A driver can check all elements of a batch by one
+/// call of [`Driver::observe`]; this type is for a single element of the batch.
 struct Asked {
     element: (usize, LookElement),
     call: Call,
@@ -576,15 +576,15 @@ pub(super) fn round(
     format!("{store}-w{}-{held}{}", over.as_millis() / 1000, &random.as_str()[..letters])
 }
 
-/// Returns a short mark of an assembly, such as `ofb9evfqdwjzbs55`. If a check runs under the lease of the assembly, the
-/// function [`round`] writes the mark into the ids of the check's jobs. Other versions of windlass read the mark, so
-/// the mark of an assembly never changes.
+/// Returns a short mark of an assembly, such as `ofb9evfqdwjzbs55`. If a check runs under the lease of the assembly,
+/// the function [`round`] writes the mark into the ids of the check's jobs. Other versions of windlass read the mark,
+/// so the mark of an assembly never changes.
 ///
-/// The mark contains 14 characters of a hash of the assembly's name, which are 4 + 13 × 5 = 69 bits. So two assemblies
-/// of a store do not have the same mark.
+/// A mark has 16 characters: `of`, and 14 characters of a hash of the assembly's name. These 14 characters contain 4 +
+/// 13 × 5 = 69 bits of the hash. So two assemblies of a store do not have the same mark.
 ///
 /// If a check runs under no lease, the ids of its jobs contain [`LETTERS`] (12) random characters in place of the mark.
-/// A mark has 16 characters, so the random characters are never equal to a mark.
+/// The random characters are never equal to a mark, because a mark is longer.
 fn mark(assembly: &AssemblyName) -> String {
     format!("of{}", &InstanceId::of(assembly.as_str()).as_str()[..14])
 }

@@ -49,7 +49,7 @@ use crate::runner::Runner;
 use crate::slots::{JobSlot, LimitedLocation};
 use crate::world::World;
 
-/// An event of the machine: the result of a command, or a message of a driver or an operator.
+/// An event of the machine: the result of a [`Command`] of the machine, or a message of a driver or an operator.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// A batch of records is durable.

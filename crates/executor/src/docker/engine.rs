@@ -248,7 +248,8 @@ impl Engine {
         &self.docker
     }
 
-    /// Sends one request within the time limit. `action` completes the text "asked to …".
+    /// Sends one request within the time limit. `action` says in error messages what the request asks for, such as
+    /// `load an image`.
     pub(crate) async fn call<T>(
         &self,
         action: &str,

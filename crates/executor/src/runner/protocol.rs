@@ -50,7 +50,8 @@ pub(crate) enum Request {
         /// At most [`CHUNK`] bytes.
         bytes: Vec<u8>,
     },
-    /// Cancels a job. If a job is cancelled several times, the earliest deadline counts.
+    /// Cancels a job. The job is killed if it has not ended after `grace_ms`. If a job is cancelled several times, the
+    /// earliest time at which it would be killed counts.
     Cancel {
         job: u32,
         /// Time until the job is killed, in milliseconds.

@@ -41,7 +41,7 @@ pub(crate) enum ChangeKind {
 /// The difference between the installed and the desired package of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum PackageChange {
-    /// The two packages are the same, or the digest of one of them is unknown.
+    /// The installed and the desired package are the same, or the digest of one of them is unknown.
     #[default]
     None,
     /// The installed and the desired package differ. The driver can keep the instance, and manages the instance with

@@ -55,9 +55,8 @@ impl<'a> Places<'a> {
         (element.kind == ElementKind::Resource).then_some((u32::try_from(at).ok()?, element))
     }
 
-    /// Records the position of an element's part.
-    ///
-    /// `at` is the position of the element in the topology, and `place` is the position of the part in [`Parts::list`].
+    /// Records that the element at the position `at` of the topology has its part at the position `place` of
+    /// [`Parts::list`].
     fn put(&mut self, at: u32, place: u32) {
         if let Some(known) = self.list.get_mut(at as usize) {
             *known = place;

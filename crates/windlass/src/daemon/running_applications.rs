@@ -12,8 +12,8 @@ pub(super) struct Applications {
     by_factory: BTreeMap<AssemblyName, BTreeSet<AssemblyName>>,
     factories: BTreeMap<AssemblyName, AssemblyName>,
     /// The checks and discoveries whose last run failed. The first part of a key is the name of the checked assembly or
-    /// application, or of the factory. The second part is the duty, such as `discovery`. The text is the failure that was
-    /// reported last.
+    /// application. For a discovery, and for a health check of all applications of a factory, it is the name of the
+    /// factory. The second part is the duty, such as `discovery`. The text is the failure that was reported last.
     failing: BTreeMap<(AssemblyName, &'static str), String>,
     /// For each factory, the problems of its last discovery. Each problem belongs to one found instance, which is named
     /// by its natural id.

@@ -174,7 +174,8 @@ impl Reader<'_> {
         self.add(self.root.locate(pointer).node.span(), message.into(), help.into());
     }
 
-    /// Returns the warning about the action at a JSON pointer, whose time is after the end of the simulation.
+    /// Returns the warning about an action at a time after the end of the simulation. `pointer` is the JSON pointer of
+    /// this action.
     fn too_late(&self, pointer: &str) -> Diagnostic {
         let message = "the simulation ends before this action, so the action has no effect";
         let at = self.root.locate(&format!("{pointer}/at")).node.span();

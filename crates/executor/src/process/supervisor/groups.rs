@@ -242,11 +242,11 @@ impl Groups {
         idle.push((bounds(limits), placement, group));
     }
 
-    /// Removes `group` and all idle control groups without limits. From then on, the supervisor creates no group
-    /// without limits.
+    /// Removes `group`, and all idle control groups that have no limits. From then on, the supervisor creates a control
+    /// group only if a limit of a job requires one.
     ///
-    /// `group` must be a group without limits. The caller has tried to start a child process in this group, and the
-    /// start failed, or the kernel killed the process.
+    /// `group` must have no limits. The caller has tried to start a child process in this group, and the start failed,
+    /// or the kernel killed the process.
     pub(crate) fn give_up(&self, group: Group) {
         self.gave_up.set(true);
         group.remove();

@@ -197,8 +197,8 @@ struct Stage<'r> {
     ends: &'r [Endpoint],
     /// The rank of the state that the relationship declares for the elements of `ends`.
     rank: u8,
-    /// The minimum rank of the elements in `ends`. The elements of the other stage may reach their state only after the
-    /// elements in `ends` have this rank.
+    /// The minimum rank that the elements in `ends` must have before the elements of the other stage may reach their
+    /// state. If `ends` are the sources of the relationship, the other stage is its targets, and vice versa.
     least: u8,
 }
 

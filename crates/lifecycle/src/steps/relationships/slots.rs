@@ -15,12 +15,13 @@ use super::relation::Node;
 ///
 /// Turn 0 stands for all steps outside of batches. In a plan without batches, all pairs have turn 0.
 ///
-/// `None` means that the pair has no turn. If the plan removes such a pair, the removal comes before the source or
-/// the target leaves the state that the relationship requires. If the plan creates such a pair, the creation comes
-/// after the source and the target have reached their required states. A pair has no turn in these cases:
+/// `None` means that the pair has no turn. If the plan removes such a pair, the removal comes before the source or the
+/// target leaves the state that the relationship requires. If the plan creates such a pair, the creation comes after
+/// the source and the target have reached their required states. A pair has no turn in these cases:
 ///
 /// - One of its nodes is *tied* to several batches. For example, the node is an assembly with parts in two batches.
-/// - Both nodes go down, but not in the same turn, and the relationship is suspended.
+/// - The relationship is *suspended* (removed before the first batch, and created again after the last one), and both
+///   nodes go down, but not in the same turn.
 /// - The plan removes the pair for good, and no batch replaces a node of the pair.
 /// - The plan removes the pair for good. A batch replaces one of its nodes, and the other node goes down outside of
 ///   this batch.

@@ -88,8 +88,8 @@ async fn dump(store: &dyn Store, scope: &AssemblyName) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
-/// After an assembly is renamed, the store finds all its records under the new name, and none under the old name.
-/// Secrets can be opened under their new names.
+/// After an assembly is renamed, the store finds all records of the assembly under the new name, and none under the old
+/// name. The secrets of the assembly can be opened under their new names.
 pub async fn all_records_get_the_new_name(harness: &impl Harness) {
     let store = harness.open().await;
     let before = filled(&*store, "shop", "vms").await;
