@@ -94,11 +94,11 @@ impl Tie {
 /// `None`.
 #[derive(Debug, Clone, Default)]
 pub struct Spec {
-    /// The components of the assembly. An entry is `None` if this version has no component at this position, and the
-    /// other version has one.
+    /// The components of the assembly. An entry is `None` if the component at this position exists only in the other
+    /// of the two generated versions.
     pub components: Vec<Option<Component>>,
-    /// The relationships of the assembly. An entry is `None` if this version has no relationship at this position,
-    /// and the other version has one.
+    /// The relationships of the assembly. An entry is `None` if the relationship at this position exists only in the
+    /// other of the two generated versions.
     pub ties: Vec<Option<Tie>>,
 }
 

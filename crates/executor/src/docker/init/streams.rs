@@ -36,7 +36,7 @@ struct Progress {
     total: u64,
     /// Last bytes that were read, without those that the thread has already reported.
     rest: VecDeque<u8>,
-    /// Whether [`Pump::end`] no longer waits. The thread then reports nothing more.
+    /// Whether [`Pump::end`] no longer waits for the thread. If so, the thread reports nothing more.
     is_over: bool,
 }
 
