@@ -198,8 +198,10 @@ fn begins(drawing: &Drawing, alone: &[bool], columns: &[usize]) -> Vec<Option<us
     begins
 }
 
-/// Returns the number of rows in which nodes without edges are arranged. `alone` is the number of these nodes. A node
-/// is about five times as wide as it is high, so the resulting block is about as wide as it is high.
+/// Returns the number of rows in which nodes without edges are arranged. `alone` is the number of these nodes.
+///
+/// With this number of rows, the block of all these nodes is about as wide as it is high. The function assumes that
+/// the width of a single node is about five times its height.
 fn rows(alone: usize) -> usize {
     (alone * 5).isqrt().max(FEW)
 }
