@@ -204,8 +204,8 @@ enum Placeholder {
 /// Tells whether a `type` is a placeholder, and for which descriptor name the placeholder stands. The project supplies
 /// these names; see [`Surroundings`](crate::Surroundings).
 ///
-/// If the project supplies no name for the placeholder, windlass reports an error once. In a project that contains
-/// other projects, this function reports the error, and lists the valid placeholders. In every other case, the later
+/// If the project supplies no name for the placeholder, that is an error. In a project that contains other projects,
+/// this function reports the error, and lists the valid placeholders. In every other project, the later
 /// [`check`](mod@crate::check) reports the error.
 fn placeholder(reader: &mut Reader<'_>, text: &Spanned<String>) -> Placeholder {
     if !text.value.starts_with(PLACEHOLDER) {

@@ -362,7 +362,8 @@ mod tests {
         assert_eq!(package.digest(), package.clone().with_pins(sorted).digest());
     }
 
-    /// In a record of version 1, the digest of an application's package can't be checked.
+    /// A record of version 1 can be read. The digest of an application's package is not checked in this version, so
+    /// even a wrong digest counts as intact.
     #[test]
     fn an_older_record_is_read() {
         let package = Package::new("resource::a::1".parse().unwrap(), Bindings::default(), Vec::new());

@@ -117,8 +117,8 @@ fn indentation(text: &str) -> usize {
     text.len() - text.trim_start_matches(' ').len()
 }
 
-/// Returns the content of a string in double quotes. The first text is the decoded form, and the last text is the raw
-/// form. If the content can't be decoded, returns only the raw form.
+/// Returns the content of a string in double quotes, first in decoded and then in raw form. If the content can't be
+/// decoded, returns only the raw form.
 ///
 /// `text` begins after the opening quote. The content ends at the closing quote, or at the end of the line.
 fn double_quoted(text: &str) -> Vec<String> {

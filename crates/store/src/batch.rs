@@ -52,8 +52,8 @@ pub enum Change {
     /// Puts a process.
     PutProcess(Box<ProcessRecord>),
     /// Drops an ended process of the lease's assembly, with its steps, calls, jobs and events, and the
-    /// request that it executed. The store's last event always stays. The change is refused as long as a
-    /// version of the process exists, or a call of the process is open.
+    /// request that it executed. The store's last event always stays. The change is refused as long as the
+    /// store contains a version that the process has written, or an open call of the process.
     DropProcess(ProcessId),
     /// Drops a version of the lease's assembly. If no other version, assembly or document needs a package of the
     /// version, the package is also dropped.

@@ -109,13 +109,13 @@ pub trait Store: Send + Sync {
 
     /// Queues a batch, and returns at once with a ticket that resolves when the batch is durable.
     ///
-    /// The batch is applied whether or not the ticket is awaited. This function never waits; see
-    /// [`room`](Self::room).
+    /// The batch is applied whether or not the ticket is awaited. This function never waits, even if the write
+    /// queue is full; see [`room`](Self::room).
     ///
     /// # Errors
-    /// The ticket resolves with [`StoreError::LeaseLost`] for a stale epoch, and with [`StoreError::Refused`]
-    /// for a batch that breaks a rule. It resolves with [`StoreError::AfterFailure`] if an earlier batch of
-    /// this lease was not applied.
+    /// The ticket resolves with [`StoreError::LeaseLost`] if the lease was released or taken over, and with
+    /// [`StoreError::Refused`] if the batch breaks a rule. It resolves with [`StoreError::AfterFailure`] if an
+    /// earlier batch of this lease was not applied.
     fn commit(&self, lease: &Lease, batch: Batch) -> Ticket;
 
     /// Waits until the write queue has room for more batches. A caller that commits many batches should await

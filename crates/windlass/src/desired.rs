@@ -209,7 +209,7 @@ pub(crate) fn settable(assembly: &AssemblyDescriptor) -> impl Iterator<Item = St
     settable.map(|(name, _)| name.to_string())
 }
 
-/// Reads the packages of resources, and lets their drivers check them.
+/// Reads the packages of resources. The drivers of each package then check the package.
 pub(crate) fn packages<'a>(
     catalog: &DiskCatalog,
     resources: impl IntoIterator<Item = &'a DescriptorName>,

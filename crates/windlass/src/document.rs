@@ -79,9 +79,9 @@ struct Head {
     version: Option<u64>,
 }
 
-/// Maximum memory for the parsed data of a document, as a multiple of the size of its text. A text that is smaller
-/// than [`MAX_SIZE`] counts as a text of this size. Larger texts are possible, because [`MAX_SIZE`] is only the
-/// default limit.
+/// Maximum memory for the parsed data of a document, as a multiple of the size of the document's text. If the text is
+/// smaller than [`MAX_SIZE`], the maximum is a multiple of [`MAX_SIZE`] instead. A text can be larger than
+/// [`MAX_SIZE`], because a user can raise this limit.
 const MOST_WEIGHT: usize = 12;
 
 /// Estimates the memory in bytes that a JSON text needs as parsed data. A map with one entry can need a

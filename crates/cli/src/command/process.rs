@@ -95,7 +95,7 @@ struct QueuedView {
 pub(crate) struct Execution {
     /// Whether the intent is only queued as a request for the daemon.
     pub(crate) queue: bool,
-    /// The user's consent: which plans may remove or replace installed parts.
+    /// The user's consent to plans that remove or replace installed parts.
     pub(crate) consent: Consent,
     pub(crate) format: Format,
 }

@@ -39,9 +39,10 @@ pub(crate) trait Fill {
         let _ = (name, position);
     }
 
-    /// Returns the declaration to write for the property `name`. `body` is the declaration in canonical form: null, or
-    /// a mapping such as `{type: integer, value: 80}`. The values of `value` and `default` come from
-    /// [`fill`](Self::fill).
+    /// Returns the declaration to write for the property `name`. The default implementation returns `body`.
+    ///
+    /// `body` is the declaration in canonical form: null, or a mapping such as `{type: integer, value: 80}`. The
+    /// values of its keys `value` and `default` come from [`fill`](Self::fill).
     fn property(&mut self, name: &str, body: Item, position: &Position<'_>) -> Item {
         let _ = (name, position);
         body

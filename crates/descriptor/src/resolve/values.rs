@@ -1,4 +1,4 @@
-//! Evaluates the values of properties that are known before anything is created.
+//! Evaluates the properties whose values are known before anything is created.
 //!
 //! The module looks for the descriptor of a component when a value first reads the component.
 //! `windlass_model::resolve` evaluates each property once and without recursion. So a property may read

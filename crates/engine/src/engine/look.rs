@@ -338,8 +338,9 @@ struct CheckRound {
     full: Mutex<BTreeSet<String>>,
     /// The output of jobs that have checked applications.
     applications: Mutex<ApplicationJobs>,
-    /// For each location, a limit on its checks that wait for a job slot or hold one. Without this limit, checks that
-    /// wait for a permit of `running` could hold many slots. Intents would then wait for these slots.
+    /// For each location, a limit on the checks that wait for a job slot or hold a slot. Without this limit, checks
+    /// that hold slots and wait for a permit of [`running`](Self::running) could block many slots. Intents would then
+    /// wait for these slots.
     waiting: Mutex<HashMap<String, Arc<Semaphore>>>,
     /// The limit on simultaneous calls of drivers. Each call holds one permit of this semaphore.
     running: Semaphore,

@@ -64,14 +64,16 @@ pub struct Ended {
     /// The consent that [`continued`](Self::continued) passes on to a further process.
     pub consent: Consent,
     /// The first changed group that has failed and that demands a rollback. `None` if there is no such group, or if
-    /// the parts had already reached the desired version together before the process. A group has failed if one of its nodes, or a relationship of one of its nodes, has failed. A group demands a
+    /// the parts had already reached the desired version together before the process.
+    ///
+    /// A group has failed if one of its nodes, or a relationship of one of its nodes, has failed. A group demands a
     /// rollback by the setting `on-failure` in the descriptor.
     pub failed_group: Option<ElementName>,
     /// The groups that still have additional nodes of a rolling change, each with the number of these nodes. A
     /// further process removes the additional nodes.
     pub surge: BTreeMap<ElementName, u32>,
-    /// The last version that all parts had reached before the process, as the process that wrote the version. `None`
-    /// if the parts have never reached a version together.
+    /// The last version that all parts had reached together before this process. The version is identified by the id
+    /// of the process that wrote it. `None` if the parts have never reached a version together.
     pub last_reached: Option<ProcessId>,
     /// The failed process whose changes were undone by a rollback; `None` if no rollback was requested. The method
     /// [`continued`](Self::continued) requests such rollbacks.

@@ -272,8 +272,8 @@ impl Engine {
     ///
     /// When this function is called, all calls are settled, so normally no job of the assembly runs. There is one
     /// exception: older releases of windlass recorded `repeatable` calls late. So a job of a call without a record
-    /// may still run. The function waits until such a job has ended, since no other job may run beside it. A runtime
-    /// that does not answer is an error, since it may run such a job.
+    /// possibly still runs. The function waits until such a job has ended, since no new job of the assembly may run
+    /// beside it. A runtime that does not answer is an error, since such a job possibly runs there.
     async fn sweep(&self, name: &AssemblyName, stop: &Stop) -> Result<(), EngineError> {
         let Ok(owner) = self.store.id().as_str().parse() else { return Ok(()) };
         let mut owners = HashMap::new();

@@ -54,9 +54,9 @@ pub enum EngineError {
         /// The problem, for people.
         problem: String,
     },
-    /// The owner of the job has no volume with this name yet. But an earlier version of windlass has created
-    /// a volume with this name, without an owner. That volume may belong to this owner or to another project,
-    /// so a person has to decide.
+    /// A job requests the volume `volume`, and the job's owner has no volume of this name yet. But an earlier version
+    /// of windlass has created a volume `former` for the same request, without an owner. `former` may belong to the
+    /// job's owner or to another project, so a person has to decide.
     #[error(
         "the volume `{volume}` needs `{name}`, which does not exist, but `{former}` of an earlier version does: \
          copy its content with `docker run --rm -v {former}:/from -v {name}:/to busybox cp -a /from/. /to`, or, if no \

@@ -52,9 +52,9 @@ pub(crate) trait Target {
 /// The state of applying one layer.
 struct Layer<'a, T> {
     target: &'a mut T,
-    /// Paths of the entries that this layer has added. A whiteout (an entry that deletes files of lower layers) deletes
-    /// neither these entries nor the folders above them if it is in the same layer. The order of the entries does not
-    /// matter.
+    /// Paths of the entries that this layer has added. A *whiteout* is an entry that deletes files of lower layers.
+    /// A whiteout in the same layer deletes neither these entries nor the folders above them, wherever it stands among
+    /// the entries of the layer.
     own: BTreeSet<String>,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The supervisor reports only the length of a stream. This module reads the content, as fast as the receiver
 //! of the events takes it. So a slow receiver delays nothing else, and no output is buffered for it. The
-//! dispatcher may drop progress messages, and sends none about the jobs of other processes. So this module
-//! also polls the files regularly.
+//! dispatcher may drop progress messages, and sends none about jobs that another windlass process has
+//! submitted. So this module also polls the files regularly.
 
 use std::{io, time::Duration};
 

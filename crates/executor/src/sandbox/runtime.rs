@@ -46,7 +46,7 @@ impl SandboxRuntime {
     /// # Errors
     /// [`RuntimeError::Unavailable`] when `bwrap` is missing, or the image store can't be created;
     /// [`RuntimeError::Storage`] when the folder of the jobs can't be created. The function does not check
-    /// whether the host allows sandboxes; [`probe`](crate::sandbox::probe) and the first job do.
+    /// whether the host allows sandboxes. [`probe`](crate::sandbox::probe) and the first job check that.
     pub fn open(options: SandboxOptions) -> Result<Self, RuntimeError> {
         let SandboxOptions { jobs, store, bwrap, tmp_bytes, bounds } = options;
         let bwrap = find(&bwrap).ok_or_else(|| unavailable(advice::missing(&bwrap)))?;

@@ -211,7 +211,8 @@ impl Rolling {
         self.suspended.insert(key(relationship));
     }
 
-    /// Adds a relationship to [`twice`](Self::twice), because the plan re-creates one of its pairs in two batches.
+    /// Adds a relationship to [`twice`](Self::twice). The caller has found that the plan re-creates a pair of this
+    /// relationship in two batches.
     pub(crate) fn create_twice(&mut self, relationship: &Relationship) {
         self.twice.insert(key(relationship));
     }
@@ -303,8 +304,8 @@ struct Nodes {
     ///
     /// Additional nodes don't count. A limit in percent refers to this number.
     count: usize,
-    /// The re-created parts whose new outputs are read by a re-installed part inside a node in `works`. Parts inside
-    /// the same node are left out.
+    /// The re-created parts whose new outputs are read by a re-installed part inside a node in `works`. If both parts
+    /// are inside the same node, the re-created part is left out.
     ///
     /// A re-installed part must go down together with the parts whose new outputs it reads. So if this set is not
     /// empty, the nodes in `works` cannot change in batches.

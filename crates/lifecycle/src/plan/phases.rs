@@ -26,9 +26,9 @@ pub(crate) fn build(graph: Graph) -> Result<Plan, Cycle<Work, Reason>> {
 
 /// Adds a barrier after each phase except the last, and makes steps wait for these barriers.
 ///
-/// The slice `demanded` is the result of the function [`demanded`], and contains one phase for each step. This is the
-/// lowest phase among the step itself and the steps that wait for it. A step with the role [`PhaseRole::Waiting`] waits
-/// for the last barrier before this phase.
+/// The slice `demanded` is the result of the function [`demanded`]. It contains for each step the lowest of these
+/// phases: the phase of the step itself, and the phases of the steps that wait for the step. A step with the role
+/// [`PhaseRole::Waiting`] waits for the last barrier before its phase in `demanded`.
 fn add_phases(builder: &mut Builder, roles: &[PhaseRole], demanded: &[Phase]) {
     let mut phases: BTreeSet<Phase> = roles.iter().filter_map(|role| role.phase()).collect();
     phases.pop_last();

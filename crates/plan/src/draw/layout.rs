@@ -132,8 +132,8 @@ fn ends(drawing: &Drawing, turned: &[bool], edge: usize) -> (usize, usize) {
 
 /// Returns the column of each node.
 ///
-/// A node with edges is in the column directly to the right of all its predecessors. The nodes without edges in one
-/// group form a block of rows and columns. The nodes without edges outside of all groups form another block.
+/// A node with edges is in the column directly to the right of all its predecessors. In each group,
+/// the nodes without edges form a block of rows and columns. Outside of all groups, they form another block.
 fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
     let count = drawing.nodes.len();
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -198,8 +198,10 @@ fn begins(drawing: &Drawing, alone: &[bool], columns: &[usize]) -> Vec<Option<us
     begins
 }
 
-/// Returns the number of rows in which nodes without edges are arranged. `alone` is the number of these nodes. A node
-/// is about five times as wide as it is high, so the resulting block is about as wide as it is high.
+/// Returns the number of rows in which nodes without edges are arranged. `alone` is the number of these nodes.
+///
+/// With this number of rows, the block of all these nodes is about as wide as it is high. The function assumes that
+/// the width of a single node is about five times its height.
 fn rows(alone: usize) -> usize {
     (alone * 5).isqrt().max(FEW)
 }

@@ -259,7 +259,7 @@ pub(crate) fn called(
     Ok((inner.clone(), arguments(command, pin, given)?))
 }
 
-/// Returns the commands of a component that have a script. Each entry contains the id under which the manifest
+/// Returns those commands of a component that have a script. Each entry contains the id under which the manifest
 /// exposes the command, the id under which the component declares the command, and the declaration itself. A
 /// command with several exposed ids has several entries.
 pub(crate) fn commands(package: &Package) -> Vec<(PinId, PinId, &Pin)> {

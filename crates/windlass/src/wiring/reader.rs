@@ -130,7 +130,7 @@ impl Wiring {
         Ok(offers)
     }
 
-    /// Resolves the components of an application that have the type `reference.Service`. Such a component is a
+    /// Resolves those components of an application that have the type `reference.Service`. Such a component is a
     /// placeholder for a service of an environment. The components are resolved in each environment that has the
     /// application as a service. If there is no such environment, they are resolved in the environment in which
     /// the application was launched.

@@ -36,7 +36,7 @@ struct Progress {
     total: u64,
     /// Last bytes that the thread has read and not reported yet.
     rest: VecDeque<u8>,
-    /// Whether [`Pump::end`] no longer waits. The thread then reports nothing more.
+    /// Whether [`Pump::end`] no longer waits for the thread. If so, the thread reports nothing more.
     is_over: bool,
 }
 

@@ -1,9 +1,9 @@
 //! Finds the processes of a job, and ends them.
 //!
 //! A job's processes are its main process, the session of that process, and all their descendants. If a
-//! process dies, the supervisor inherits the children of this process (the supervisor is a *subreaper*). So
-//! the supervisor also finds processes that left the session. Such an orphan belongs to the job if its
-//! variable `WINDLASS_JOB` contains the path of the job's folder, or if no other job runs.
+//! process dies, the supervisor inherits the children of this process, the *orphans* (the supervisor is a
+//! *subreaper*). So the supervisor also finds processes that left the session. An orphan belongs to the job
+//! if its variable `WINDLASS_JOB` contains the path of the job's folder, or if no other job runs.
 //!
 //! While other jobs run, the supervisor may miss a process that left its session, lost its parent *and*
 //! cleared its environment. If the job has a control group, the group shows the process. Without a group, the
