@@ -106,7 +106,8 @@ fn on_virtual_time(test: impl Future<Output = ()>) {
     runtime.expect("there are threads").block_on(test);
 }
 
-/// Executes some intents with faults, and removes old records after some of them. Then brings the assembly up and down without faults.
+/// Executes some intents with faults, and removes old records after some of them. Then brings the assembly up and down
+/// without faults.
 async fn come_true(session: &mut Session, wishes: &[Wish], one: &Topology, other: &Topology) {
     session.luck(false);
     for wish in wishes {
