@@ -266,3 +266,35 @@ fn a_killed_daemon_resumes_its_process() {
     keeper.end();
     assert!(env.ok(&["status"]).stdout.contains("Active"));
 }
+
+/// If a process can't be resumed at present, the daemon says so once, leaves the process open, and tries again.
+#[test]
+fn a_process_that_can_not_be_resumed_yet_is_resumed_later() {
+    let env = gated();
+    env.open("start");
+    env.ok(&["up", "small"]);
+    let keeper = env.spawn(&["run", "--health", "0"]);
+    until("it watches", || keeper.stdout().contains("listening for metrics"));
+    env.ok(&["set-state", "small", "Inactive", "--queue", "--yes"]);
+    until("it stops the box", || env.trace().last().is_some_and(|last| last == "Stop"));
+    keeper.kill();
+    // The runtime can't read its jobs.
+    let (jobs, away) = (env.path(".windlass/jobs"), env.path("jobs"));
+    std::fs::rename(&jobs, &away).unwrap();
+    std::fs::write(&jobs, "").unwrap();
+    let keeper = env.spawn(&["run", "--health", "0"]);
+    until("it reports the process", || keeper.stderr().contains("can't be resumed now"));
+    assert!(!keeper.stdout().contains("which was interrupted"), "{}", keeper.stdout());
+    std::fs::remove_file(&jobs).unwrap();
+    std::fs::rename(&away, &jobs).unwrap();
+    until("it resumes the process", || {
+        env.open("stop");
+        keeper.stdout().contains("completed")
+    });
+    let stdout = keeper.stdout();
+    assert!(stdout.contains("which was interrupted"), "{stdout}");
+    let stderr = keeper.stderr();
+    assert_eq!(stderr.matches("can't be resumed now").count(), 1, "{stderr}");
+    keeper.signal(Signal::INT);
+    keeper.end();
+}

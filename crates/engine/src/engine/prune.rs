@@ -14,6 +14,7 @@ use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
 use super::draft::of_version;
 use super::upkeep::Upkeep;
 use crate::error::EngineError;
+use crate::keeper::Renewal;
 use crate::recordings;
 
 /// The number of records that are read or removed at once.
@@ -78,8 +79,9 @@ impl Upkeep<'_> {
             return Ok(Pruned::default());
         }
         let lease = self.store.lease(name, holder).await?;
-        let pruned = self.prune_under(&lease, keep).await;
-        let released = self.store.release(lease).await;
+        let mut renewal = Renewal::start(self.store.clone(), lease.clone());
+        let pruned = renewal.keeping(self.prune_under(&lease, keep)).await;
+        let released = renewal.release().await;
         let pruned = pruned?;
         released?;
         Ok(pruned)

@@ -7,7 +7,7 @@ use windlass_model::State;
 use windlass_model::assembly::{Cluster, ElementKind, Property};
 use windlass_model::record::{Effect, Intent, ProcessStatus};
 use windlass_model::retention::{Age, Retention};
-use windlass_store::Store as _;
+use windlass_store::{LeaseTerms, Store as _, StoreError};
 
 use crate::support::puppet::Act;
 use crate::support::{Rig, Sketch, assembly_name, element, literal};
@@ -430,6 +430,30 @@ async fn versions_have_secrets_of_their_own() {
     let before = rig.strings.calls().len();
     rig.up(secret("two").desired()).await.unwrap();
     assert!(since(&rig, before).is_empty());
+}
+
+/// A prune that takes longer than a lease lasts keeps its lease.
+#[tokio::test(start_paused = true)]
+async fn a_long_prune_keeps_its_lease() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    // The records of 200 processes are removed by one batch.
+    for _ in 0..201 {
+        rig.ask("t", Intent::Retry).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    let (engine, holder) = rig.engine();
+    let expires = LeaseTerms::default().expire_after;
+    rig.store.set_latency(expires);
+    let keep = Retention { keep: 0, older: Age(Duration::ZERO) };
+    let name = assembly_name("t");
+    let upkeep = engine.upkeep();
+    let (pruned, other) = tokio::join!(upkeep.prune(&name, keep, &holder), async {
+        tokio::time::sleep(expires * 3 / 2).await;
+        rig.store.lease(&name, &rig.engine().1).await
+    });
+    assert!(matches!(other, Err(StoreError::Held { .. })), "{other:?}");
+    assert!(pruned.unwrap().processes.len() > 200);
 }
 
 /// A pruned assembly keeps the version with the operations of a pair that a later version no longer declares.

@@ -28,8 +28,8 @@ pub enum Intent {
     Up,
     /// Takes the assembly down, and removes it from the store.
     Down,
-    /// Resumes the last intent: plans it again from the records. The new process is recorded as `Up` or
-    /// `Down`.
+    /// Resumes the last intent: plans it again from the records. The new process is recorded as `Down`, `Adopt`,
+    /// `Rollback` or `Up`.
     Retry,
     /// Moves all parts to this state. Parts in a lower state are moved up, and parts in a higher state are
     /// moved down.

@@ -99,6 +99,9 @@ struct Daemon<'a> {
     tried: BTreeSet<RequestId>,
     /// The interrupted processes that this daemon has resumed. Each is resumed only once.
     resumed: BTreeSet<ProcessId>,
+    /// The interrupted processes that could not be resumed at the first attempt. The daemon has reported each of them
+    /// once, and tries again at each [`Duty::Refresh`].
+    not_resumed: BTreeSet<ProcessId>,
     tell: &'a (dyn Fn(Notice) + Send + Sync),
 }
 
@@ -184,6 +187,7 @@ pub async fn watch(
         looked_at: BTreeSet::new(),
         tried: BTreeSet::new(),
         resumed: BTreeSet::new(),
+        not_resumed: BTreeSet::new(),
         tell,
     };
     loop {
@@ -415,12 +419,23 @@ impl Daemon<'_> {
                 self.read_events().await;
                 self.take_up().await;
             }
+            Said::NotResumed { assembly, process, why } => {
+                self.resumed.remove(&process);
+                if self.not_resumed.insert(process) {
+                    (self.tell)(Notice::Trouble(format!(
+                        "`{assembly}`: {process} can't be resumed now: {why}"
+                    )));
+                }
+            }
             Said::Checked { factory, checked } => self.take_checked(factory, checked).await,
             Said::Discovered { factory, found } => self.note_discovered(&factory, found).await,
             Said::Pruned(pruned) => self.note_pruned(pruned).await,
             Said::Looked { assembly, watch, seen } => {
                 self.looked_at.remove(&assembly);
                 self.duties.ended(Duty::Check(assembly.clone())).await;
+                if matches!(seen, Err(TaskError::Panicked)) {
+                    self.note_check(&assembly, HEALTH_CHECK, Some(&TaskError::Panicked.to_string()));
+                }
                 // Observations that began before a change say nothing about the current state.
                 if self.roster.get(&assembly).is_none_or(|watched| watched.watch != watch) {
                     return;
@@ -461,7 +476,7 @@ impl Daemon<'_> {
             Said::Looked { assembly, .. } => drop(self.looked_at.remove(&assembly)),
             Said::Checked { factory, .. } => drop(self.checking.remove(&factory)),
             Said::Discovered { factory, .. } => drop(self.discovering.remove(&factory)),
-            Said::Pruned(_) => {}
+            Said::Pruned(_) | Said::NotResumed { .. } => {}
         }
     }
 }

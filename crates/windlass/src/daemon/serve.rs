@@ -7,7 +7,7 @@ use windlass_model::request::RequestRecord;
 
 use crate::input::REFRESH_TIMEOUT;
 
-use super::work::Context;
+use super::work::{Context, Message};
 use super::{Daemon, Notice};
 
 impl Daemon<'_> {
@@ -44,20 +44,15 @@ impl Daemon<'_> {
         let left = self.store.open_processes().await;
         let left = self.answered(left).into_iter().flatten();
         for process in left.into_iter().filter(|process| process.unattended) {
-            let ProcessRecord { id, assembly, intent, .. } = process;
-            let held = !matches!(self.store.holder(&assembly).await, Ok(None));
-            if held || self.busy.contains(&assembly) || self.stop.soon.is_cancelled() {
+            let held = !matches!(self.store.holder(&process.assembly).await, Ok(None));
+            if held || self.busy.contains(&process.assembly) || self.stop.soon.is_cancelled() {
                 continue;
             }
-            // Each process is resumed only once. If it is interrupted again, the user must solve its problem.
-            if self.resumed.insert(id) {
-                let what = intent.to_string();
-                (self.tell)(Notice::ProcessResumes {
-                    assembly: assembly.clone(),
-                    process: id,
-                    what: what.clone(),
-                });
-                self.change(assembly, what, Intent::Retry);
+            // Each process is resumed only once. If it is refused or interrupted again, the user must solve its
+            // problem.
+            if self.resumed.insert(process.id) {
+                let (context, assembly) = (self.work.context.clone(), process.assembly.clone());
+                self.put_to_work(assembly, process.title(), async move { resumed(&context, process).await });
             }
         }
     }
@@ -84,6 +79,23 @@ impl Daemon<'_> {
         self.roster.pause(&assembly);
         self.work.intent(assembly, what, intent);
     }
+}
+
+/// Resumes an interrupted process. Returns `None` if the process can't be resumed now. The daemon then tries again later.
+async fn resumed(context: &Context, interrupted: ProcessRecord) -> Result<Option<Ended>, EngineError> {
+    let what = interrupted.title();
+    let ProcessRecord { id: process, assembly, .. } = interrupted;
+    let prepared =
+        Box::pin(context.engine.prepare(&assembly, Intent::Retry, &context.holder, &context.stop)).await;
+    let prepared = match prepared {
+        Err(error) if error.will_pass() => {
+            context.send(Message::NotResumed { assembly, process, why: error }).await;
+            return Ok(None);
+        }
+        prepared => prepared?,
+    };
+    context.tell(Notice::ProcessResumes { assembly, process, what }).await;
+    prepared.run(&context.stop).await.map(Some)
 }
 
 /// Begins a request and executes its process. Returns `None` if the request has to wait or has already ended.

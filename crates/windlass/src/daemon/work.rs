@@ -15,7 +15,7 @@ use windlass_engine::{
     CheckEnd, Checked, DutyTurn, Ended, Engine, EngineError, FactoryDuty, Request, Stop, Turn, TurnTime,
     check_under, take_turn,
 };
-use windlass_model::{AssemblyName, Timestamp};
+use windlass_model::{AssemblyName, ProcessId, Timestamp};
 use windlass_store::Holder;
 
 use super::notice::Notice;
@@ -45,6 +45,8 @@ pub(super) enum Message {
         /// to wait or has already ended.
         notice: Option<Notice>,
     },
+    /// An interrupted process can't be resumed now, for a reason that will pass.
+    NotResumed { assembly: AssemblyName, process: ProcessId, why: EngineError },
     /// A health check of an assembly has ended.
     Looked {
         assembly: AssemblyName,
@@ -192,7 +194,7 @@ impl Context {
         self.send(Message::Tell(notice)).await;
     }
 
-    async fn send(&self, message: Message) {
+    pub(super) async fn send(&self, message: Message) {
         // The send fails if the daemon has ended.
         let _ = self.messages.send(message).await;
     }
@@ -299,13 +301,17 @@ impl Work {
 }
 
 /// Executes an intent to its end. Then executes the further processes that [`Ended::continued`] requests,
-/// such as a rollback.
+/// such as a rollback. Returns `None` if the intent was not begun, because it has to wait or because the daemon stops.
 async fn seen_through(
     context: &Context,
     assembly: &AssemblyName,
     intent: impl Future<Output = Result<Option<Ended>, EngineError>>,
 ) -> Result<Option<Ended>, EngineError> {
-    let Some(first) = intent.await? else { return Ok(None) };
+    let first = match intent.await {
+        Err(EngineError::Stopped) => return Ok(None),
+        first => first?,
+    };
+    let Some(first) = first else { return Ok(None) };
     first.continued(|_, request| context.carry_out(assembly, request)).await.map(Some)
 }
 
