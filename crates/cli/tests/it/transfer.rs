@@ -341,6 +341,35 @@ fn an_export_that_was_killed_is_finished() {
     assert_eq!(env.trace(), ["Install", "Start", "Stop", "Uninstall"]);
 }
 
+/// A command with another store leaves the interrupted export alone.
+#[test]
+fn an_export_of_another_store_is_left_alone() {
+    let env = killed_before_the_store_forgets();
+    let note = env.read(".windlass/exports/small");
+    let mut other: serde_json::Value = serde_json::from_str(&note).unwrap();
+    other["content"]["store"] = "another".into();
+    env.write(".windlass/exports/small", other.to_string());
+    let status = env.ok(&["status"]);
+    assert_eq!(status.stderr, "");
+    assert!(status.stdout.contains("small Active"), "{status}");
+    env.write(".windlass/exports/small", note);
+    assert!(env.ok(&["status"]).stderr.contains("windlass completed"));
+}
+
+/// If an interrupted export can't be completed at present, commands that only read still work.
+#[test]
+fn reading_works_beside_an_export_that_can_not_be_completed() {
+    let env = killed_before_the_store_forgets();
+    let store = rusqlite::Connection::open(env.path(".windlass/state.db")).unwrap();
+    let full = "CREATE TRIGGER full BEFORE DELETE ON assembly BEGIN SELECT RAISE(FAIL, 'no space'); END";
+    store.execute_batch(full).unwrap();
+    let status = env.ok(&["status"]);
+    assert!(status.stdout.contains("small Active"), "{status}");
+    assert!(status.stderr.contains("an interrupted export is left to a later command"), "{status}");
+    store.execute_batch("DROP TRIGGER full").unwrap();
+    assert!(env.ok(&["status"]).stderr.contains("windlass completed"));
+}
+
 /// An export without its file is undone: only the draft, no file, or another file exists.
 #[test]
 fn an_export_without_its_file_is_taken_back() {

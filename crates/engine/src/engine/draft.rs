@@ -181,7 +181,7 @@ impl EngineEnv {
         target.options.paused = paused.map(|(group, _)| group.clone()).collect();
         let mut record = target.record.take();
         let surge = before.as_ref().map(|before| before.surge.clone()).unwrap_or_default();
-        let surplus = before.as_ref().map(|before| surge_nodes(&before.topology, &surge)).unwrap_or_default();
+        let surplus = before.as_ref().map(|before| surplus(before, &previous.versions)).unwrap_or_default();
         // While the nodes of a group change, the group may have additional nodes. An intent that is limited to
         // some elements, or that changes a single part, keeps these additional nodes.
         let is_single = !intent.concerns_assembly();
@@ -321,6 +321,17 @@ fn planned(world: &World, options: &Options) -> Result<Planned, EngineError> {
     Ok(plan(&situation, options)?)
 }
 
+/// Returns the temporary nodes that groups may still have from an earlier rolling change. If the removal of such a node
+/// has failed, the recorded assembly no longer contains the node. Then an earlier version in `versions` contains it.
+fn surplus(record: &AssemblyRecord, versions: &[VersionRecord]) -> BTreeSet<ElementName> {
+    let earlier = versions.iter().map(|version| &version.assembly);
+    let mut left: BTreeSet<ElementName> =
+        earlier.flat_map(|assembly| surge_nodes(&assembly.topology, &assembly.surge)).collect();
+    left.retain(|node| record.topology.get(node).is_none());
+    left.extend(surge_nodes(&record.topology, &record.surge));
+    left
+}
+
 /// Tells whether a change removes a node in `surplus`, or a part of such a node. `surplus` contains the temporary nodes
 /// of a rolling change.
 fn is_surplus(surplus: &BTreeSet<ElementName>, change: &ElementChange) -> bool {
@@ -345,15 +356,20 @@ fn refuse_left(part: &ElementName, snapshot: &Snapshot) -> Result<(), EngineErro
 }
 
 /// Refuses a plan that removes or replaces a protected part. A part is protected if the recorded or the desired
-/// assembly protects the part. So the part is also protected during an `up` that lifts or adds the protection.
+/// assembly protects the part. So the part is also protected during an `up` that lifts or adds the protection. If
+/// neither of them contains the part, the version from which the part was installed decides.
 fn refuse_protected(
     recorded: Option<&Topology>,
     world: &World,
     diff: &Diff,
     surplus: &BTreeSet<ElementName>,
 ) -> Result<(), EngineError> {
+    let known = [recorded, Some(world.topology())];
+    let installed = world.installed.as_ref();
     let protector = |name: &ElementName| {
-        recorded.and_then(|topology| topology.protector(name)).or_else(|| world.topology().protector(name))
+        let is_left = known.iter().flatten().all(|topology| topology.get(name).is_none());
+        let last = installed.filter(|_| is_left);
+        known.into_iter().chain([last]).flatten().find_map(|topology| topology.protector(name))
     };
     let taken = diff.elements.iter().filter(|change| change.destroys() && !is_surplus(surplus, change));
     let mut protected = taken.filter_map(|change| Some((change, protector(&change.element)?)));

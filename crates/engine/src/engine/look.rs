@@ -279,9 +279,10 @@ pub(super) enum CheckScope {
 
 impl CheckScope {
     /// Returns the elements whose health is checked before the plan of an intent is made. Returns `None` if the
-    /// assembly is being removed, because the plan of a removal does not depend on the health of the elements.
+    /// intent removes the assembly, because the plan of a removal does not depend on the health of the elements.
     pub(super) fn before(intent: &Intent, assembly: &AssemblyRecord) -> Option<Self> {
-        if assembly.goal == State::Absent {
+        let resumes_removal = *intent == Intent::Retry && assembly.goal == State::Absent;
+        if *intent == Intent::Down || resumes_removal {
             return None;
         }
         let restarted = intent.restarts().and_then(|part| assembly.topology.get(part));

@@ -191,7 +191,7 @@ impl Records<'_> {
         };
         let packages = self.packages(snapshot, &versions).await?;
         let last = match intent {
-            Intent::Retry => self.last_of_assembly(name).await?,
+            Intent::Retry => last_of_assembly(self.store, name).await?,
             _ => None,
         };
         let (limits, resumed) = last.map(retried).unwrap_or_default();
@@ -250,20 +250,23 @@ impl Records<'_> {
         let last = self.store.processes_of(name, None, 1).await?.pop();
         Ok(last.filter(|process| process.status != ProcessStatus::Completed).map(|process| process.intent))
     }
+}
 
-    /// Returns the last process whose intent concerns the whole assembly. Processes that heal a part or call a command
-    /// are skipped.
-    async fn last_of_assembly(&self, name: &AssemblyName) -> Result<Option<ProcessRecord>, EngineError> {
-        const PAGE: usize = 16;
-        let mut before = None;
-        loop {
-            let page = self.store.processes_of(name, before, PAGE).await?;
-            let is_last = page.len() < PAGE;
-            before = page.last().map(|process| process.id);
-            let found = page.into_iter().find(|process| process.intent.concerns_assembly());
-            if found.is_some() || is_last {
-                return Ok(found);
-            }
+/// Returns the last process whose intent concerns the whole assembly. Processes that heal a part or call a command
+/// are skipped.
+pub(super) async fn last_of_assembly(
+    store: &dyn Store,
+    name: &AssemblyName,
+) -> Result<Option<ProcessRecord>, EngineError> {
+    const PAGE: usize = 16;
+    let mut before = None;
+    loop {
+        let page = store.processes_of(name, before, PAGE).await?;
+        let is_last = page.len() < PAGE;
+        before = page.last().map(|process| process.id);
+        let found = page.into_iter().find(|process| process.intent.concerns_assembly());
+        if found.is_some() || is_last {
+            return Ok(found);
         }
     }
 }

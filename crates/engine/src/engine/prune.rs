@@ -12,6 +12,7 @@ use windlass_model::{AssemblyName, ProcessId, Seq, Timestamp};
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
 
 use super::draft::of_version;
+use super::previous::last_of_assembly;
 use super::upkeep::Upkeep;
 use crate::error::EngineError;
 use crate::keeper::Renewal;
@@ -50,7 +51,11 @@ impl Upkeep<'_> {
         let age = i64::try_from(keep.older.0.as_millis()).unwrap_or(i64::MAX);
         let cutoff = Timestamp::from_millis(self.clock.now().as_millis().saturating_sub(age));
         let checks = self.old_checks(name, cutoff).await?;
-        let old = self.old_processes(name, keep.keep, cutoff).await?;
+        let mut old = self.old_processes(name, keep.keep, cutoff).await?;
+        if let Some(last) = last_of_assembly(&**self.store, name).await? {
+            // A retry takes over the limits of this process.
+            old.remove(&last.id);
+        }
         if old.is_empty() {
             return Ok(Pruned { checks, ..Pruned::default() });
         }
@@ -63,7 +68,7 @@ impl Upkeep<'_> {
     /// removed only if it is older than this age, and at least this number of newer processes exist. The same rule
     /// applies to versions. An event of a health check or a discovery is removed if it is older than this age.
     ///
-    /// The function keeps open processes and undecided calls. It also keeps all records that are necessary for a
+    /// The function keeps open processes, undecided calls, and the process that a retry would resume. It also keeps all records that are necessary for a
     /// rollback to a kept version.
     ///
     /// # Errors

@@ -17,6 +17,7 @@ use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease, Snapshot, Store, StoreError};
 
 use super::moved::{self, moved};
+use super::previous::last_of_assembly;
 use super::references::{leave, refuse_if_entangled, refuse_loss, stays};
 use super::upkeep::{Upkeep, give_back, unknown};
 use crate::claim::refuse_claimed;
@@ -133,7 +134,9 @@ impl Upkeep<'_> {
             packages: packages.into_values().collect(),
             secrets: snapshot.secrets,
         };
-        let named = bundle.numbers();
+        let mut named = bundle.numbers();
+        // A retry in the other store takes over the limits of this process.
+        named.extend(last_of_assembly(&**self.store, name).await?.map(|process| process.id));
         for process in named {
             let found = self.store.process(process).await?;
             bundle.processes.extend(found.filter(|process| process.assembly == *name));

@@ -147,6 +147,13 @@ impl ProcessMachine {
             || self.creates_pair(record)
     }
 
+    /// Tells whether a call is a transition that needs an existing instance: each transition except those that create
+    /// or remove the instance.
+    fn needs_instance(&self, id: &CallId) -> bool {
+        let Some(CallRun { record, .. }) = self.calls.get(id) else { return false };
+        matches!(record.action, Action::Transition(_)) && !self.makes(id) && !self.leaves(id)
+    }
+
     /// Tells whether a call executes one of the operations that create a pair. A pair is a relationship between two
     /// nodes.
     ///
@@ -195,8 +202,11 @@ impl ProcessMachine {
         if std::mem::take(&mut run.repeats) {
             return self.repeat(id);
         }
+        // While no process ran, the instance may have become ready. So a call of an earlier process is observed at
+        // least once, even after its deadline.
+        let is_due = run.taken_up && run.nature.observable && !std::mem::replace(&mut run.observed, true);
         let over = matches!(run.record.state, CallState::Converging { deadline } if self.now >= deadline);
-        if over {
+        if over && !is_due {
             let home = self.world.home(&run.call.element);
             let instance = home.instances.get(&run.call.element);
             let status = instance.map(|instance| InstanceView::new(&instance.document).status());
@@ -327,6 +337,8 @@ impl ProcessMachine {
                     _ => self.failed(id, failure),
                 }
             }
+            // The next plan creates the instance again.
+            Observation::Absent if self.needs_instance(id) => self.failed(id, CallOutcome::gone()),
             Observation::Absent | Observation::Differs(_) => {
                 let untouched = *observation == Observation::Absent && self.makes(id);
                 if let Some(run) = self.calls.get_mut(id) {

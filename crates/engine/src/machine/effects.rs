@@ -80,8 +80,10 @@ impl ProcessMachine {
         }
         // If the outcome of an operation on a pair is lost, only the state of the pair is unknown. The state of
         // the element is still known, so the failure of the element is recorded as Failed instead of Lost.
-        let is_of_pair = pair.is_some() && failure.kind == FailureKind::Lost;
-        let kind = if is_of_pair { FailureKind::Failed } else { failure.kind };
+        // An adoption creates no instance, so the element has no remains if the outcome of the adoption is lost.
+        let is_adoption = *action == Action::Transition(Transition::Adopt);
+        let is_known = (pair.is_some() || is_adoption) && failure.kind == FailureKind::Lost;
+        let kind = if is_known { FailureKind::Failed } else { failure.kind };
         self.note_failure(element, Some(Failure { kind, ..failure.clone() }));
     }
 
@@ -94,8 +96,9 @@ impl ProcessMachine {
         acted: bool,
     ) {
         let from = self.world.elements.get(element).map(|record| record.state).unwrap_or_default();
-        if failure.kind == FailureKind::Refused {
-            // A refused call has changed nothing.
+        // A refused call has changed nothing. A failed adoption has created nothing: if its instance exists, the
+        // instance existed before, and a later plan must not remove it as the remains of the adoption.
+        if failure.kind == FailureKind::Refused || transition == Transition::Adopt {
             return;
         }
         let to = transition.on_failure(from);

@@ -148,6 +148,7 @@ impl Preparer {
             nature,
             late_results,
             taken_up: false,
+            observed: false,
             lost: None,
             repeats: false,
             acted: false,

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use windlass_engine::{Consent, EngineError, Request, UpOptions};
-use windlass_model::State;
-use windlass_model::assembly::{Cluster, ElementKind, Property};
+use windlass_engine::{Consent, EngineError, Request, Selection, UpOptions};
+use windlass_model::assembly::{Cluster, ElementKind, Property, Update};
 use windlass_model::record::{Effect, Intent, ProcessStatus};
 use windlass_model::retention::{Age, Retention};
+use windlass_model::{Part, State, Template};
 use windlass_store::{LeaseTerms, Store as _, StoreError};
 
 use crate::support::puppet::Act;
@@ -414,6 +414,144 @@ async fn existing_instances_are_taken_over() {
     assert!(error.to_string().contains("`x` can't be adopted"), "{error}");
 }
 
+/// A failed adoption leaves nothing to remove: neither a repeated `adopt` nor a later `up` or `down` uninstalls the
+/// existing instance.
+#[tokio::test(start_paused = true)]
+async fn a_failed_adoption_uninstalls_nothing() {
+    let desired = |adopt: bool| {
+        let mut desired = Sketch::new(&["a"]).adoptable().desired();
+        desired.options.adopt = adopt;
+        desired
+    };
+    for install_fails_first in [false, true] {
+        let rig = Rig::new(Effect::Once);
+        rig.strings.act("a Install", if install_fails_first { Act::Fail } else { Act::Refuse });
+        rig.up(desired(false)).await.unwrap();
+        rig.strings.act("a Adopt", Act::Fail);
+        for status in [ProcessStatus::Failed, ProcessStatus::Completed] {
+            assert_eq!(rig.up(desired(true)).await.unwrap().process.status, status);
+        }
+        assert_eq!(rig.strings.calls(), ["a Install", "a Adopt", "a Adopt"]);
+        assert_eq!(rig.states("t").await, "a Active");
+    }
+    let rig = Rig::new(Effect::Once);
+    rig.strings.act("a Install", Act::Refuse);
+    rig.up(desired(false)).await.unwrap();
+    rig.strings.act("a Adopt", Act::Fail);
+    rig.up(desired(true)).await.unwrap();
+    rig.up(desired(false)).await.unwrap();
+    assert_eq!(rig.strings.calls()[2..], ["a Install", "a Configure", "a Start"]);
+}
+
+/// `set-state Installed` uninstalls a part and installs it again, even if the part is Failed. So a protected part is
+/// not touched, and other parts need consent.
+#[tokio::test(start_paused = true)]
+async fn a_lower_state_replaces_a_failed_part_only_with_consent() {
+    let desired = |protected: bool| {
+        let mut desired = Sketch::new(&["a"]).desired();
+        if protected {
+            desired.topology.protect();
+        }
+        desired
+    };
+    for protected in [false, true] {
+        let rig = Rig::new(Effect::Once);
+        rig.up(desired(protected)).await.unwrap();
+        rig.strings.act("a Stop", Act::Fail);
+        let stopped = rig.ask("t", Intent::SetState(State::Inactive)).await.unwrap();
+        assert_eq!(stopped.process.status, ProcessStatus::Failed);
+        let lower = Request::from(Intent::SetState(State::Installed)).with_consent(Consent::None);
+        let refused = rig.ask("t", lower).await;
+        let is_refused = match refused {
+            Err(EngineError::Protected(_)) => protected,
+            Err(EngineError::NeedsConsent(_)) => !protected,
+            _ => false,
+        };
+        assert!(is_refused, "{refused:?}");
+        assert!(!rig.strings.calls().iter().any(|call| call == "a Uninstall"));
+    }
+}
+
+/// A heal stops and starts a part, and leaves changed values to the next `up`. So it never replaces the part.
+#[tokio::test(start_paused = true)]
+async fn a_heal_leaves_changed_values_to_the_next_up() {
+    for volatile in [false, true] {
+        let rig = Rig::new(Effect::Once);
+        let address = Part::Property { element: element("t__b"), property: "address".parse().unwrap() };
+        let reads = Property { value: Some(Template::Text(vec![address])), volatile, ..Property::default() };
+        let publishes = Property { read_only: true, ..Property::default() };
+        let sketch = Sketch::new(&["a", "b"]).property("b", "address", publishes).property("a", "in", reads);
+        let desired = if volatile { sketch.reconfigurable("a") } else { sketch }.desired();
+        rig.strings.act("b Install", Act::Publish(serde_json::json!({ "address": "one" })));
+        rig.up(desired.clone()).await.unwrap();
+        rig.strings.act("b Start", Act::PublishMore("address", "two".into()));
+        rig.ask("t", Intent::Heal(element("t__b"))).await.unwrap();
+        let before = rig.strings.calls().len();
+        let healed = rig.ask("t", Intent::Heal(element("t__a"))).await.unwrap();
+        assert_eq!(healed.process.status, ProcessStatus::Completed);
+        assert_eq!(since(&rig, before), ["a Stop", "a Start"], "volatile: {volatile}");
+        let (before, next) = (rig.strings.calls().len(), rig.up(desired).await.unwrap());
+        assert_eq!(next.process.status, ProcessStatus::Completed);
+        assert!(!since(&rig, before).is_empty(), "the next up applies the value");
+    }
+}
+
+/// The additional node of a rolling change is still an additional node after its removal has failed.
+#[tokio::test(start_paused = true)]
+async fn a_retry_of_up_knows_an_additional_node_that_is_left() {
+    let rig = Rig::new(Effect::Once);
+    let desired = |value: &str| {
+        let update = Update { max_surge: Some("1".parse().unwrap()), ..Update::default() };
+        let cluster = Cluster { minimum: 1, maximum: Some(3), increment: 1 };
+        let group = Sketch::new(&[]).group("g", 2, cluster).updated("g", update);
+        let group =
+            ["g__1", "g__2"].iter().fold(group, |group, node| group.property(node, "in", literal(value)));
+        group.desired()
+    };
+    rig.up(desired("a")).await.unwrap();
+    rig.strings.act("g__3 Uninstall", Act::Fail);
+    let first = rig.up(desired("b")).await.unwrap();
+    let closed = first.continued(|_, next| rig.ask("t", next)).await.unwrap();
+    assert_eq!(closed.process.status, ProcessStatus::Failed);
+    let again = Request::up(desired("b")).with_consent(Consent::None);
+    let again = rig.ask("t", again).await.unwrap();
+    assert_eq!(again.process.status, ProcessStatus::Completed);
+    assert_eq!(rig.states("t").await, "g__1 Active, g__2 Active");
+}
+
+/// A limited `up` of a version without a protected part does not lift the protection of the part.
+#[tokio::test(start_paused = true)]
+async fn a_left_part_keeps_its_protection() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(Sketch::new(&["a", "b"]).protected("b").desired()).await.unwrap();
+    let without = |target: &[&str]| {
+        let mut desired = Sketch::new(&["a"]).desired();
+        desired.options.target = target.iter().map(|part| element(part)).collect();
+        desired
+    };
+    assert!(matches!(rig.up(without(&[])).await, Err(EngineError::Protected(_))));
+    rig.up(without(&["t__a"])).await.unwrap();
+    let removed = rig.up(without(&[])).await;
+    assert!(matches!(removed, Err(EngineError::Protected(_))), "{removed:?}");
+    assert_eq!(rig.look("t").await.elements[&element("t__b")].state, State::Active);
+}
+
+/// A retry of a limited `down` keeps its limits after the old processes were removed.
+#[tokio::test(start_paused = true)]
+async fn a_prune_keeps_the_limits_of_the_last_process() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(Sketch::new(&["a", "b"]).desired()).await.unwrap();
+    let except = [element("t__b")].into();
+    let down = Request::from(Intent::Down).limited_to(Selection { except, ..Selection::default() });
+    rig.ask("t", down).await.unwrap();
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    let (engine, holder) = rig.engine();
+    let keep = Retention { keep: 0, older: Age(Duration::ZERO) };
+    engine.upkeep().prune(&assembly_name("t"), keep, &holder).await.unwrap();
+    rig.ask("t", Intent::Retry).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Absent, b Active");
+}
+
 /// A secret of an older version is kept while an element exists that was created with it.
 #[tokio::test(start_paused = true)]
 async fn versions_have_secrets_of_their_own() {
@@ -438,7 +576,7 @@ async fn a_long_prune_keeps_its_lease() {
     let rig = Rig::new(Effect::Once);
     rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
     // The records of 200 processes are removed by one batch.
-    for _ in 0..201 {
+    for _ in 0..202 {
         rig.ask("t", Intent::Retry).await.unwrap();
     }
     tokio::time::sleep(Duration::from_hours(1)).await;

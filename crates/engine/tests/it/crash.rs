@@ -296,6 +296,18 @@ async fn killed_while_something_is_on_its_way_it_is_looked_at_again() {
     assert_eq!(rig.states("t").await, "a Active");
 }
 
+/// If the instance becomes ready while no process runs, the next process sees this, even after the time limit.
+#[tokio::test(start_paused = true)]
+async fn killed_while_something_is_on_its_way_it_may_be_ready_after_the_time_limit() {
+    let rig = Rig::new(Effect::Once);
+    rig.strings.act("a Install", Act::Converge(1));
+    assert!(rig.up_until_killed(Sketch::new(&["a"]).desired(), Duration::from_millis(700)).await);
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(rig.strings.calls(), ["a Install", "a Configure", "a Start"]);
+    assert_eq!(rig.states("t").await, "a Active");
+}
+
 /// The effect of a lost job is observed. If the process dies before it records the observation, the job
 /// counts as ended and is not submitted again.
 #[tokio::test(start_paused = true)]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use windlass_driver::Observation;
 use windlass_engine::{Answer, Arguments, EngineError, Request, Stop};
 use windlass_executor::{Job, Runtime as _};
 use windlass_model::record::{
@@ -293,6 +294,22 @@ async fn warnings_about_a_settled_call_belong_to_its_process() {
     let events = rig.store.events_of(&assembly_name("t"), Seq::START, 100).await.unwrap();
     let processes: Vec<_> = events.iter().filter_map(logged).collect();
     assert_eq!(processes, [Some(ProcessId(1)); 2], "{events:?}");
+}
+
+/// If the instance is gone after its Start was lost, the Start is not repeated, and the next `up` installs the part
+/// again.
+#[tokio::test(start_paused = true)]
+async fn a_lost_start_of_a_gone_instance_is_not_repeated() {
+    let rig = Rig::new(Effect::Once);
+    rig.jobs.lose("a Start");
+    rig.strings.see("a Start", Observation::Absent);
+    let sketch = || Sketch::new(&["a"]).desired();
+    let failed = rig.up(sketch()).await.unwrap();
+    assert_eq!(failed.process.status, ProcessStatus::Failed);
+    assert_eq!(rig.strings.calls(), ["a Install", "a Configure", "a Start"]);
+    rig.up(sketch()).await.unwrap();
+    assert_eq!(rig.strings.calls()[3..], ["a Install", "a Configure", "a Start"]);
+    assert_eq!(rig.states("t").await, "a Active");
 }
 
 /// A job that is lost while it is submitted leaves nothing at the runtime: no later command may come to remove it.

@@ -227,7 +227,6 @@ async fn a_lost_job_of_a_once_call_is_looked_for() {
             Observation::Differs("no".into()),
             vec!["a Install", "a Configure", "a Configure (attempt 2)", "a Start"],
         ),
-        (Observation::Absent, vec!["a Install", "a Configure", "a Configure (attempt 2)", "a Start"]),
         (Observation::Converging, vec!["a Install", "a Configure", "a Start"]),
     ] {
         let rig = Rig::new(Effect::Once);

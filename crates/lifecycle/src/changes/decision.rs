@@ -17,12 +17,14 @@ pub(crate) struct ChangeRules<'a> {
     options: &'a Options,
     replace: HashSet<&'a ElementName>,
     heal: HashSet<&'a ElementName>,
+    restore: HashSet<&'a ElementName>,
 }
 
 impl<'a> ChangeRules<'a> {
     pub(crate) fn new(situation: &Situation<'a>, options: &'a Options) -> Self {
-        let (replace, heal) = (leaves_of(situation, &options.replace), leaves_of(situation, &options.heal));
-        Self { options, replace, heal }
+        let [replace, heal, restore] = [&options.replace, &options.heal, &options.restore]
+            .map(|elements| leaves_of(situation, elements));
+        Self { options, replace, heal, restore }
     }
 
     /// Returns the [rank] that desired parts should have after the plan. If a relationship
@@ -39,6 +41,7 @@ impl<'a> ChangeRules<'a> {
             part.end = part.end.max(self.goal());
         }
         part.package = package_change(part, self.options);
+        part.keeps_values = self.heal.contains(&part.name) || self.restore.contains(&part.name);
         part.change_kind = self.change_kind(part);
         settle(part);
     }
@@ -49,8 +52,9 @@ impl<'a> ChangeRules<'a> {
         match part.now.state {
             // A repair would remove the instance and its data. So the plan repeats the Stop.
             State::Failed if part.now.could_not_be_stopped() => {}
-            State::Failed if part.now.has_remains() => return ChangeKind::Repair,
+            // Not a repair: the repair would uninstall the instance that the user wants to adopt.
             State::Absent | State::Failed if self.options.adopt => return ChangeKind::Adopt,
+            State::Failed if part.now.has_remains() => return ChangeKind::Repair,
             // A repair, unlike an addition, also ceases the relationships of the part.
             State::Failed if part.now.gone => return ChangeKind::Repair,
             State::Absent | State::Failed => return ChangeKind::Add,
@@ -65,16 +69,10 @@ impl<'a> ChangeRules<'a> {
             || on_package_change() == Some(OnPackageChange::Replace)
         {
             ChangeKind::Reinstall
-        } else if part.now.values_in_doubt {
+        } else if part.now.values_in_doubt && !self.is_restarted(part) {
             // The part may use its old or its new values, so a comparison of values proves nothing.
-            if can_be_reconfigured(part) && !self.heal.contains(&part.name) {
-                ChangeKind::Reconfigure
-            } else {
-                ChangeKind::Reinstall
-            }
-        } else if matches!(part.now.state, State::Broken | State::Failed)
-            || self.heal.contains(&part.name) && start > Some(rank::INACTIVE)
-        {
+            if can_be_reconfigured(part) { ChangeKind::Reconfigure } else { ChangeKind::Reinstall }
+        } else if self.is_restarted(part) || matches!(part.now.state, State::Broken | State::Failed) {
             ChangeKind::Heal
         } else if start > Some(part.end) || part.now.may_run() && part.end <= rank::INACTIVE {
             ChangeKind::Lower
@@ -86,6 +84,14 @@ impl<'a> ChangeRules<'a> {
         } else {
             ChangeKind::Keep
         }
+    }
+
+    /// Tells whether the plan heals a part: the part is stopped and started. The part keeps its values, even if they
+    /// are outdated or in doubt.
+    fn is_restarted(&self, part: &Part<'_>) -> bool {
+        let is_unwell = matches!(part.now.state, State::Broken | State::Failed);
+        let runs = part.now.state.rank() > Some(rank::INACTIVE);
+        is_unwell && part.keeps_values || runs && self.heal.contains(&part.name)
     }
 }
 
@@ -104,8 +110,12 @@ impl<'a> ChangeRules<'a> {
 /// - All changed properties are *volatile*: the descriptor permits their change while the part is Active.
 /// - The part is Active, stays Active, and declares Reconfigure.
 ///
-/// If a part has no changed values, the function does nothing.
+/// If a part has no changed values, the function does nothing. If the plan heals the part, the part
+/// [keeps its values](Part::keeps_values): the function then drops the changes, and the next `up` finds them again.
 pub(crate) fn judge(part: &mut Part<'_>) {
+    if part.keeps_values && matches!(part.change_kind, ChangeKind::Keep | ChangeKind::Heal) {
+        part.changes.clear();
+    }
     if part.changes.is_empty()
         || !matches!(
             part.change_kind,

@@ -76,6 +76,9 @@ pub(crate) struct Part<'a> {
     /// Whether the part stays as it is, because the options limit the plan to other parts. See
     /// [`crate::Options::target`].
     pub(crate) untouched: bool,
+    /// Whether the part keeps its values, even if they are outdated. This is the case if the options ask to heal the
+    /// part: `Options::heal` or `Options::restore` names it.
+    pub(crate) keeps_values: bool,
     /// The lowest [rank] that the part has during the plan.
     pub(crate) low: u8,
     /// The [rank] that the part has after the plan.
@@ -110,6 +113,7 @@ impl<'a> Part<'a> {
             change_kind: ChangeKind::Keep,
             package: PackageChange::None,
             untouched: false,
+            keeps_values: false,
             low: 0,
             end: 0,
             changes: Vec::new(),

@@ -317,7 +317,11 @@ impl ElementChange {
             ElementChangeKind::Reinstalled | ElementChangeKind::Repaired => Effect::Replaced,
             // No transition leads from Inactive down to Installed: the part is uninstalled and installed
             // again.
-            ElementChangeKind::Lowered if self.to.rank() <= Some(rank::INSTALLED) => Effect::Replaced,
+            ElementChangeKind::Lowered | ElementChangeKind::Healed
+                if self.to.rank() <= Some(rank::INSTALLED) =>
+            {
+                Effect::Replaced
+            }
             ElementChangeKind::Reconfigured
             | ElementChangeKind::Repackaged
             | ElementChangeKind::Raised

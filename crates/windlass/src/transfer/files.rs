@@ -52,6 +52,9 @@ pub(super) struct UnderWay {
     pub(super) transfer: TransferId,
     pub(super) file: PathBuf,
     draft: PathBuf,
+    /// The id of the store that owns the assembly. None in notes of an older windlass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) store: Option<String>,
 }
 
 /// A package whose files are written in hexadecimal digits.
@@ -115,7 +118,12 @@ impl TransferFiles {
     /// Writes the export file. Before the file gets its final name, a note is written, which records that the
     /// export is running. Returns the path of the note. After an error, neither the note nor the export file
     /// exists.
-    pub(super) fn write_down(&self, bundle: Bundle, file: &Path, now: Timestamp) -> Result<PathBuf, Error> {
+    pub(super) fn write_down(
+        &self,
+        bundle: Bundle,
+        (store, file): (String, &Path),
+        now: Timestamp,
+    ) -> Result<PathBuf, Error> {
         let failed = |source| Error::Write { path: file.to_owned(), source };
         let assembly = bundle.assembly.name.clone();
         let transfer =
@@ -123,7 +131,8 @@ impl TransferFiles {
         let text = self.written(bundle, file, now)?;
         let file = std::path::absolute(file).map_err(failed)?;
         let draft = Draft::new(&file, text.as_bytes(), Mode::LessUmask(0o600)).map_err(failed)?;
-        let under_way = UnderWay { assembly, transfer, file: file.clone(), draft: draft.path().to_owned() };
+        let (draft_path, store) = (draft.path().to_owned(), Some(store));
+        let under_way = UnderWay { assembly, transfer, file: file.clone(), draft: draft_path, store };
         let note = self.write_note(&under_way)?;
         if let Err(error) = draft.name(&file) {
             self.remove_note(&note)?;
@@ -263,10 +272,12 @@ pub(super) fn is_free(file: &Path) -> Result<(), TransferError> {
     if file.exists() { Err(TransferError::Exists(file.to_owned())) } else { Ok(()) }
 }
 
-/// Removes a file durably.
+/// Removes a file durably. Another windlass program may have removed the file at the same time.
 fn remove(file: &Path) -> Result<(), Error> {
-    let removed = std::fs::remove_file(file).and_then(|()| output::sync_folder(file));
-    removed.map_err(|source| Error::Write { path: file.to_owned(), source })
+    match std::fs::remove_file(file).and_then(|()| output::sync_folder(file)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed.map_err(|source| Error::Write { path: file.to_owned(), source }),
+    }
 }
 
 /// Maximum size in bytes of an export file that windlass reads after an interrupted export. This limit is higher than

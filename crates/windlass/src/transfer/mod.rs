@@ -47,9 +47,11 @@ impl Upkeep<'_> {
         let store = self.windlass.store_of(name).await?;
         self.is_free(file).await?;
         self.may_leave(&store, name).await?;
+        let from = store.id().as_str().to_owned();
         let hand_over = self.windlass.engine(store).upkeep().hand_over(name, &self.windlass.holder()).await?;
         let (bundle, target, now) = (hand_over.bundle().clone(), file.to_owned(), self.windlass.now());
-        let note = match self.on_files(key, move |files| files.write_down(bundle, &target, now)).await {
+        let written = self.on_files(key, move |files| files.write_down(bundle, (from, &target), now));
+        let note = match written.await {
             Ok(note) => note,
             Err(error) => {
                 hand_over.abandon().await;
@@ -101,10 +103,16 @@ impl Upkeep<'_> {
         blocking(move || work(files)).await
     }
 
-    /// Completes or rolls back interrupted exports, and reports each of them. Running exports are left alone.
+    /// Completes or rolls back interrupted exports of this store, and reports each of them. Running exports are left
+    /// alone. If the store can't be changed at present, reports this, and leaves the rest to a later command.
     pub(crate) async fn settle_exports(&self, store: &Arc<dyn Store>) -> Result<(), Error> {
         for note in self.on_files(None, |files| files.notes()).await {
-            self.settle_export(store, note).await?;
+            match self.settle_export(store, note).await {
+                Err(Error::Engine(EngineError::Store(error)) | Error::Store(error)) => {
+                    self.windlass.tell(&format!("an interrupted export is left to a later command: {error}"));
+                }
+                settled => settled?,
+            }
         }
         Ok(())
     }
@@ -113,7 +121,11 @@ impl Upkeep<'_> {
         let path = note.clone();
         let Some(under_way) = blocking(move || UnderWay::read(&path)).await? else { return Ok(()) };
         let under_way = Arc::new(under_way);
-        let UnderWay { assembly, transfer, file, .. } = &*under_way;
+        let UnderWay { assembly, transfer, file, store: from, .. } = &*under_way;
+        if from.as_ref().is_some_and(|from| from != store.id().as_str()) {
+            // The assembly belongs to another store, which this command does not use.
+            return Ok(());
+        }
         let mut engine = self.windlass.engine(store.clone());
         engine.options.force = true;
         let is_finished = match engine.upkeep().hand_over(assembly, &self.windlass.holder()).await {

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use windlass_driver::contract::{Found, Query};
 use windlass_driver::{Call, Context, Driver, JobFailure, Nature, Observation, Observed, Package, Report};
 use windlass_executor::{End, Job};
-use windlass_model::Action;
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Failure, FailureKind};
+use windlass_model::{Action, Transition};
 
 use super::world::{Seen, World};
 
@@ -84,6 +84,12 @@ fn report(natural: Option<&str>, out: &Value) -> Report {
     Report { natural: natural.map(ToOwned::to_owned), updates, ..Report::settled() }
 }
 
+/// Tells whether an action needs an existing instance.
+fn needs_instance(action: &Action) -> bool {
+    use Transition::{Configure, Integrity, Reconfigure, Start, Stop};
+    matches!(action, Action::Transition(Configure | Start | Integrity | Reconfigure | Stop))
+}
+
 #[async_trait]
 impl Driver for Hand {
     fn kind(&self) -> DriverKind {
@@ -128,6 +134,10 @@ impl Driver for Hand {
             let observation = match seen {
                 Seen::All => Observation::Reached,
                 Seen::Half => Observation::Differs("it is not as it should be".to_owned()),
+                // The instance exists before these actions, so it still exists if they have done nothing.
+                Seen::Nothing if needs_instance(&call.action) => {
+                    Observation::Differs("it is as before".to_owned())
+                }
                 Seen::Nothing => Observation::Absent,
             };
             let out = out.filter(|_| seen == Seen::All).map_or(Value::Null, Value::from);

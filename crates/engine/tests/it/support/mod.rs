@@ -345,6 +345,12 @@ impl Sketch {
         self
     }
 
+    /// Protects a resource from removal and replacement.
+    pub(crate) fn protected(mut self, resource: &str) -> Self {
+        self.resource(resource).protected = true;
+        self
+    }
+
     /// Adds Create and Delete to a resource.
     pub(crate) fn creatable(mut self, resource: &str) -> Self {
         self.resource(resource).transitions.extend([Transition::Create, Transition::Delete]);
