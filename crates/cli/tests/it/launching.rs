@@ -368,6 +368,33 @@ fn applications_are_kept_if_no_instance_is_found() {
     assert_eq!(env.run(&["status", "vm"]).code(), Some(2));
 }
 
+/// An application is destroyed during its health check, and another application gets its name. The check has found that
+/// the first machine no longer exists, and this does not concern the second machine.
+#[test]
+fn a_check_does_not_change_a_later_application_of_the_same_name() {
+    let env = cloud();
+    env.edit(
+        "scripts/vm/check.py",
+        "answer(answers)",
+        "if \"i-old\" in answers and os.path.exists(path(\"hold\")):\n    trace(\"held\")\n    \
+         while os.path.exists(path(\"hold\")): time.sleep(0.05)\nanswer(answers)",
+    );
+    publish(&env);
+    let launch = |id: &str| env.ok(&["app", "launch", "VM", "-p", &format!("configuration.id={id}")]);
+    launch("i-old");
+    std::fs::remove_file(env.path("cloud/i-old")).unwrap();
+    env.write("cloud/hold", "");
+    let check = env.spawn(&["app", "check", "vm"]);
+    until("the machine is checked", || count(&env, "held") > 0);
+    env.ok(&["app", "destroy", "vm"]);
+    launch("i-new");
+    std::fs::remove_file(env.path("cloud/hold")).unwrap();
+    let run = check.end();
+    assert_snapshot!(run.out(), @"vm: dropped: it was created again meanwhile");
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["application"]["natural_id"], "i-new");
+    assert_snapshot!(env.ok(&["app", "check", "vm"]).out(), @"vm: unchanged, active");
+}
+
 /// Each of several launches at the same time takes the next free name.
 #[test]
 fn simultaneous_launches_have_different_names() {

@@ -257,7 +257,7 @@ impl<'e> FoundRecorder<'e> {
             Ok(lease) => lease,
             Err(error) => return Ok(CheckEnd::Dropped(error.to_string())),
         };
-        let end = Box::pin(applied(engine, &lease, &answer, Some(&before))).await;
+        let end = Box::pin(applied(engine, &lease, &answer, &before)).await;
         let released = engine.store.release(lease).await;
         let end = end?;
         released?;

@@ -16,7 +16,7 @@ use windlass_model::instance_changes::document_changes;
 use windlass_model::record::{
     AssemblyRecord, ElementRecord, Event as Happening, EventDraft, Failure, FailureKind, Intent, Severity,
 };
-use windlass_model::{AssemblyName, Element, ElementName, State};
+use windlass_model::{AssemblyName, Element, ElementName, InstanceId, State, Timestamp};
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot, StoreError};
 
 use super::core::Engine;
@@ -212,7 +212,7 @@ impl<'a> Writer<'a> {
         };
         let mut end = Ok(without_check());
         for answer in answers {
-            end = applied(self.engine, &lease, &answer, Some(before)).await;
+            end = applied(self.engine, &lease, &answer, before).await;
             if end.is_err() {
                 break;
             }
@@ -423,6 +423,8 @@ fn open(snapshot: &Snapshot) -> Option<String> {
 /// not used.
 #[derive(PartialEq)]
 pub(super) struct Revision {
+    identity: Identity,
+    /// The number of changes of each instance since the assembly was created.
     instances: BTreeMap<ElementName, u64>,
     /// The reason why a check must not change the records: a process or a call has not ended. The function [`open`]
     /// determines this reason. `None` if there is none.
@@ -432,7 +434,22 @@ pub(super) struct Revision {
 impl Revision {
     pub(super) fn of(snapshot: &Snapshot) -> Self {
         let instances = snapshot.instances.iter().map(|(name, record)| (name.clone(), record.revision));
-        Self { instances: instances.collect(), open: open(snapshot) }
+        Self { identity: Identity::of(snapshot), instances: instances.collect(), open: open(snapshot) }
+    }
+}
+
+/// The identity of an assembly and its instances. An assembly that was removed and created again has the same name, but
+/// another identity.
+#[derive(PartialEq)]
+struct Identity {
+    created: Timestamp,
+    instances: BTreeMap<ElementName, InstanceId>,
+}
+
+impl Identity {
+    fn of(snapshot: &Snapshot) -> Self {
+        let instances = snapshot.elements.iter().map(|(name, record)| (name.clone(), record.id.clone()));
+        Self { created: snapshot.assembly.created, instances: instances.collect() }
     }
 }
 
@@ -461,7 +478,8 @@ pub(super) fn without_news(
 /// There are two kinds of answers: the driver has made an *observation* of the instance, or the check has failed.
 /// The records in the store may have changed since the beginning of the check:
 ///
-/// - If the assembly was removed, or if a process or a call of the assembly is open, nothing is recorded.
+/// - If the assembly was removed, or if a process or a call of the assembly is open, nothing is recorded. The same holds
+///   if the assembly was removed and created again, or if one of its parts was created again.
 /// - After any other change, a failed check is still recorded. An observation is not recorded, because it is out of
 ///   date.
 ///
@@ -471,7 +489,7 @@ pub(super) async fn applied(
     engine: &Engine,
     lease: &Lease,
     answer: &Answered,
-    before: Option<&Revision>,
+    before: &Revision,
 ) -> Result<CheckEnd, EngineError> {
     let dropped = |why: &str| match answer {
         Answered::Observed { .. } => Ok(CheckEnd::Dropped(why.to_owned())),
@@ -484,7 +502,10 @@ pub(super) async fn applied(
     if let Some(why) = &now.open {
         return dropped(why);
     }
-    if before != Some(&now) && matches!(answer, Answered::Observed { .. }) {
+    if before.identity != now.identity {
+        return dropped("it was created again meanwhile");
+    }
+    if *before != now && matches!(answer, Answered::Observed { .. }) {
         return dropped("it has changed meanwhile");
     }
     let mut world = engine.records().loaded(snapshot).await?;
