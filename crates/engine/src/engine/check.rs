@@ -133,7 +133,6 @@ impl<'a> Writer<'a> {
         let mut ends: BTreeMap<AssemblyName, CheckEnd> = BTreeMap::new();
         let (mut looks, mut read) = (Vec::new(), BTreeMap::new());
         let mut owners: BTreeMap<AssemblyName, AssemblyName> = BTreeMap::new();
-        let mut running: BTreeMap<AssemblyName, usize> = BTreeMap::new();
         let shared = SharedRecords::default();
         let records = Records { shared: Some(&shared), ..engine.records() };
         // While one page of assemblies is handled, the store reads the next page.
@@ -143,11 +142,6 @@ impl<'a> Writer<'a> {
             for snapshot in page {
                 let name = snapshot.assembly.name.clone();
                 owners.extend(snapshot.assembly.owner.clone().map(|owner| (name.clone(), owner)));
-                if let Some(owner) =
-                    snapshot.assembly.owner.clone().filter(|_| is_running(&snapshot.assembly))
-                {
-                    *running.entry(owner).or_default() += 1;
-                }
                 let revision = Revision::of(&snapshot);
                 ends.insert(name.clone(), unchecked(&snapshot, &revision));
                 if revision.open.is_some() {
@@ -171,7 +165,7 @@ impl<'a> Writer<'a> {
             return Err(EngineError::Stopped);
         }
         if self.absence == Absence::Doubted {
-            doubt_absence_of_all(&mut answers, &owners, &running);
+            self.doubt_absence_of_all(&mut answers, &owners).await?;
         }
         let mut news: BTreeMap<AssemblyName, Vec<Answered>> = BTreeMap::new();
         for answer in answers {
@@ -191,6 +185,47 @@ impl<'a> Writer<'a> {
         self.keep_failed(failed, &owners).await?;
         self.log_lines(lines, &owners).await?;
         Ok(ends.into_iter().map(|(name, end)| Checked { name, end }).collect())
+    }
+
+    /// Replaces each answer "the instance no longer exists" by a failure, if the factory has several running
+    /// applications and the checks find none of their instances. `owners` contains the factory of each checked
+    /// application. The other applications of the factory count, too: a check may cover only some of them.
+    ///
+    /// A script also finds no instance if the factory has, for example, the credentials of another account. The records
+    /// of all applications would then be removed.
+    async fn doubt_absence_of_all(
+        &self,
+        answers: &mut [Answered],
+        owners: &BTreeMap<AssemblyName, AssemblyName>,
+    ) -> Result<(), EngineError> {
+        let mut doubted = BTreeSet::new();
+        for factory in factories_without_instances(answers, owners) {
+            if self.has_several_running(&factory).await? {
+                doubted.insert(factory);
+            }
+        }
+        doubt(answers, owners, &doubted);
+        Ok(())
+    }
+
+    /// Tells whether a factory has several running applications.
+    async fn has_several_running(&self, factory: &AssemblyName) -> Result<bool, EngineError> {
+        let store = &self.engine.store;
+        let (mut running, mut after) = (0, None);
+        loop {
+            let page = store.owned(factory, after.as_ref(), PAGE).await?;
+            for owned in &page {
+                running +=
+                    usize::from(store.assembly(&owned.assembly).await?.is_some_and(|of| is_running(&of)));
+                if running > 1 {
+                    return Ok(true);
+                }
+            }
+            if page.len() < PAGE {
+                return Ok(false);
+            }
+            after = page.into_iter().next_back().map(|last| last.assembly);
+        }
     }
 
     /// Takes the lease of the assembly `name`, and updates the records of the assembly. `answers` are answers to health
@@ -336,36 +371,45 @@ fn is_running(assembly: &AssemblyRecord) -> bool {
     assembly.goal == State::Active && assembly.reached.is_some()
 }
 
-/// Replaces each answer "the instance no longer exists" by a failure, if the factory has several running applications
-/// and the checks find none of their instances. `owners` contains the factory of each application, and `running` the
-/// number of the running applications of each factory, including those that are not checked now.
-///
-/// A script also finds no instance if the factory has, for example, the credentials of another account. The records of
-/// all applications would then be removed.
-fn doubt_absence_of_all(
+/// Returns the observation in an answer; `None` if the check has failed.
+fn observation(answer: &Answered) -> Option<&Observation> {
+    match answer {
+        Answered::Observed { observed, .. } => Some(&observed.observation),
+        Answered::Failed(_) => None,
+    }
+}
+
+/// Returns the factories of which the checks find no instance, and miss at least one. `owners` contains the factory of
+/// each checked application.
+fn factories_without_instances(
+    answers: &[Answered],
+    owners: &BTreeMap<AssemblyName, AssemblyName>,
+) -> BTreeSet<AssemblyName> {
+    use Observation::{Absent, CannotTell, Unanswered};
+    let (mut found, mut missed) = (BTreeSet::new(), BTreeSet::new());
+    for answer in answers {
+        let Some(owner) = owners.get(&answer.element().assembly()) else { continue };
+        match observation(answer) {
+            None | Some(CannotTell(_) | Unanswered) => {}
+            Some(Absent) => drop(missed.insert(owner.clone())),
+            Some(_) => drop(found.insert(owner)),
+        }
+    }
+    missed.retain(|owner| !found.contains(owner));
+    missed
+}
+
+/// Replaces each answer "the instance no longer exists" by a failure, if the application belongs to one of the factories
+/// `doubted`. `owners` contains the factory of each checked application.
+fn doubt(
     answers: &mut [Answered],
     owners: &BTreeMap<AssemblyName, AssemblyName>,
-    running: &BTreeMap<AssemblyName, usize>,
+    doubted: &BTreeSet<AssemblyName>,
 ) {
-    let observation = |answer: &Answered| match answer {
-        Answered::Observed { observed, .. } => Some(observed.observation.clone()),
-        Answered::Failed(_) => None,
-    };
-    let found: BTreeSet<&AssemblyName> = answers
-        .iter()
-        .filter(|answer| {
-            use Observation::{Absent, CannotTell, Unanswered};
-            !matches!(observation(answer), None | Some(Absent | CannotTell(_) | Unanswered))
-        })
-        .filter_map(|answer| owners.get(&answer.element().assembly()))
-        .collect();
-    for answer in answers.iter_mut().filter(|answer| observation(answer) == Some(Observation::Absent)) {
+    for answer in answers.iter_mut().filter(|answer| observation(answer) == Some(&Observation::Absent)) {
         let element = answer.element().clone();
         let name = element.assembly();
-        let Some(owner) = owners.get(&name).filter(|owner| !found.contains(owner)) else { continue };
-        if running.get(owner).is_none_or(|number| *number < 2) {
-            continue;
-        }
+        let Some(owner) = owners.get(&name).filter(|owner| doubted.contains(*owner)) else { continue };
         let message = format!(
             "the health check finds no instance of `{owner}`, so the applications are kept; check the configuration of \
              `{owner}`, or confirm that the instance is gone with `windlass app check {name}`"
