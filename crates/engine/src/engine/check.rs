@@ -580,7 +580,7 @@ fn verdict(engine: &Engine, world: &mut World, answer: &Answered) -> Verdict {
     let is_answered = observed.observation != Observation::Unanswered;
     let now = engine.env.clock.now();
     let answered = report::Answered { call, family: driver.family(), hidden: &[], now };
-    let report::Applied { mut log, results, old } =
+    let report::Applied { mut log, results, old, resealed } =
         match world.apply(answered, observed.report.clone(), &mut batch) {
             Ok(applied) => applied,
             Err(failure) => return failed(engine, world, &element, Some(failure)),
@@ -590,7 +590,7 @@ fn verdict(engine: &Engine, world: &mut World, answer: &Answered) -> Verdict {
     of_commands.extend(commands::expire(world, &element, now, &mut batch));
     let has_results = !of_commands.is_empty();
     log.extend(of_commands);
-    let mut changed = has_results;
+    let mut changed = has_results || resealed;
     if let Some(new) = world.instances.get(&element) {
         log.extend(document_changes(&old.document, &new.document));
         changed |= (&old.document, &old.natural) != (&new.document, &new.natural);
