@@ -141,13 +141,16 @@ pub enum EngineError {
         /// The present use of the name.
         by: NameUse,
     },
-    /// The assembly was renamed or exported, so an `up` under its old name would create it a second time.
-    #[error("{}", has_moved(.name, .to))]
+    /// The assembly was renamed or exported, so an `up` or `adopt` under its old name would create a second assembly of
+    /// the same components.
+    #[error("{}", has_moved(.name, .to, .intent))]
     Moved {
         /// The old name of the assembly.
         name: AssemblyName,
         /// The new name of the assembly, or the file of its export.
         to: MovedTo,
+        /// The refused intent: `up` or `adopt`.
+        intent: Box<Intent>,
     },
     /// An assembly can't be renamed, because a queued request is pending. The request is for the old name, for the new
     /// name, or for an assembly that references the renamed assembly.
@@ -471,13 +474,17 @@ pub enum MovedTo {
     File(String),
 }
 
-fn has_moved(name: &AssemblyName, to: &MovedTo) -> String {
+fn has_moved(name: &AssemblyName, to: &MovedTo, intent: &Intent) -> String {
+    let effect = match intent {
+        Intent::Adopt => "give its components a second owner",
+        _ => "create its components a second time",
+    };
     match to {
         MovedTo::Assembly(new) => format!(
-            "`{name}` was renamed to `{new}`, so this would create its components a second time; change it with `--name {new}`, or create another assembly with `--force`"
+            "`{name}` was renamed to `{new}`, so this would {effect}; change it with `--name {new}`, or create another assembly with `--force`"
         ),
         MovedTo::File(file) => format!(
-            "`{name}` was exported to `{file}`, so this would create its components a second time; import it with `windlass import {file}`, or create another assembly with `--force`"
+            "`{name}` was exported to `{file}`, so this would {effect}; import it with `windlass import {file}`, or create another assembly with `--force`"
         ),
     }
 }
