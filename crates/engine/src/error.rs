@@ -118,15 +118,15 @@ pub enum EngineError {
     /// The export was imported before.
     #[error(
         "this export of `{name}` was imported already, at {at}, and can be imported only once: {}",
-        if *here { "the assembly exists" } else { "`windlass log` shows its history since" }
+        fate_since(.name, .here.as_ref())
     )]
     ImportedBefore {
         /// The name of the assembly.
         name: AssemblyName,
         /// The time of the first import.
         at: Timestamp,
-        /// Whether the assembly is still in the store.
-        here: bool,
+        /// The present name of the imported assembly; `None` if the store does not contain it any more.
+        here: Option<AssemblyName>,
     },
     /// An assembly of this name already exists.
     #[error(
@@ -472,6 +472,14 @@ pub enum MovedTo {
     Assembly(AssemblyName),
     /// The assembly was exported. This is the path of the export file, as the user wrote the path.
     File(String),
+}
+
+fn fate_since(name: &AssemblyName, here: Option<&AssemblyName>) -> String {
+    match here {
+        Some(here) if here == name => "the assembly exists".to_owned(),
+        Some(here) => format!("the assembly is `{here}` now"),
+        None => "`windlass log` shows its history since".to_owned(),
+    }
 }
 
 fn has_moved(name: &AssemblyName, to: &MovedTo, intent: &Intent) -> String {
