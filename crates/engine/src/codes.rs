@@ -260,8 +260,9 @@ windlass_source::codes! {
          Name both parts in the option, or neither of them.";
     MOVED = "WL0547", "assembly that was renamed or exported",
         "No assembly has this name, because the assembly with this name was renamed, or was exported to a file. \
-         Its components still exist. An `up` under the old name would create all of them a second time. \
-         Nothing was changed.\n\n\
+         Its components still exist. An `up` under the old name would create all of them a second time. An \
+         `adopt` would give them a second owner, and a `down` of one owner would remove the components of the \
+         other. Nothing was changed.\n\n\
          After a rename, change the assembly with `windlass up FILE --name NEW`. After an export, import the file \
          with `windlass import`, here or in another project. To create another assembly under the old name, \
          repeat the command with `--force`.";

@@ -118,15 +118,15 @@ pub enum EngineError {
     /// The export was imported before.
     #[error(
         "this export of `{name}` was imported already, at {at}, and can be imported only once: {}",
-        if *here { "the assembly exists" } else { "`windlass log` shows its history since" }
+        fate_since(.name, .here.as_ref())
     )]
     ImportedBefore {
         /// The name of the assembly.
         name: AssemblyName,
         /// The time of the first import.
         at: Timestamp,
-        /// Whether the assembly is still in the store.
-        here: bool,
+        /// The present name of the imported assembly; `None` if the store does not contain it any more.
+        here: Option<AssemblyName>,
     },
     /// An assembly of this name already exists.
     #[error(
@@ -141,13 +141,16 @@ pub enum EngineError {
         /// The present use of the name.
         by: NameUse,
     },
-    /// The assembly was renamed or exported, so an `up` under its old name would create it a second time.
-    #[error("{}", has_moved(.name, .to))]
+    /// The assembly was renamed or exported, so an `up` or `adopt` under its old name would create a second assembly of
+    /// the same components.
+    #[error("{}", has_moved(.name, .to, .intent))]
     Moved {
         /// The old name of the assembly.
         name: AssemblyName,
         /// The new name of the assembly, or the file of its export.
         to: MovedTo,
+        /// The refused intent: `up` or `adopt`.
+        intent: Box<Intent>,
     },
     /// An assembly can't be renamed, because a queued request is pending. The request is for the old name, for the new
     /// name, or for an assembly that references the renamed assembly.
@@ -471,13 +474,25 @@ pub enum MovedTo {
     File(String),
 }
 
-fn has_moved(name: &AssemblyName, to: &MovedTo) -> String {
+fn fate_since(name: &AssemblyName, here: Option<&AssemblyName>) -> String {
+    match here {
+        Some(here) if here == name => "the assembly exists".to_owned(),
+        Some(here) => format!("the assembly is `{here}` now"),
+        None => "`windlass log` shows its history since".to_owned(),
+    }
+}
+
+fn has_moved(name: &AssemblyName, to: &MovedTo, intent: &Intent) -> String {
+    let effect = match intent {
+        Intent::Adopt => "give its components a second owner",
+        _ => "create its components a second time",
+    };
     match to {
         MovedTo::Assembly(new) => format!(
-            "`{name}` was renamed to `{new}`, so this would create its components a second time; change it with `--name {new}`, or create another assembly with `--force`"
+            "`{name}` was renamed to `{new}`, so this would {effect}; change it with `--name {new}`, or create another assembly with `--force`"
         ),
         MovedTo::File(file) => format!(
-            "`{name}` was exported to `{file}`, so this would create its components a second time; import it with `windlass import {file}`, or create another assembly with `--force`"
+            "`{name}` was exported to `{file}`, so this would {effect}; import it with `windlass import {file}`, or create another assembly with `--force`"
         ),
     }
 }

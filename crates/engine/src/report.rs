@@ -43,6 +43,9 @@ pub(crate) struct Applied {
     pub(crate) results: Vec<LogEntry>,
     /// The record of the instance before the report.
     pub(crate) old: InstanceRecord,
+    /// Whether a sealed signal has a new value. The document of the instance contains only a marker of the value, so the
+    /// document may be the same as before.
+    pub(crate) resealed: bool,
 }
 
 impl Applied {
@@ -74,7 +77,8 @@ impl World {
         let given = [call.secrets(), hidden.to_vec()].concat();
         let is_application = call.package.pins().is_some();
         let signals = if is_application { Signals::All } else { Signals::Outputs };
-        let secrets = self.seal(&call.element, &call.instance, (given, signals), &mut record, batch);
+        let (secrets, resealed) =
+            self.seal(&call.element, &call.instance, (given, signals), &mut record, batch);
         if !is_application {
             log.extend(self.undeclared(&call.element, &before, &record));
         }
@@ -99,7 +103,7 @@ impl World {
         }
         match exposed {
             Some((what, text)) => Err(secret_in_id(call, what, &text)),
-            None => Ok(Applied { log, results, old }),
+            None => Ok(Applied { log, results, old, resealed }),
         }
     }
 
@@ -272,7 +276,8 @@ impl World {
         }
     }
 
-    /// Replaces the secrets in an instance document, and returns all secrets.
+    /// Replaces the secrets in an instance document. Returns all secrets, and whether a sealed value differs from the
+    /// stored one.
     ///
     /// The secrets are the texts `known`, and the values of sensitive properties. `signals` tells which reported
     /// values other elements can read. If such a value contains a secret, the value is stored encrypted, and a
@@ -284,11 +289,11 @@ impl World {
         (known, signals): (Vec<String>, Signals),
         record: &mut InstanceRecord,
         batch: &mut Batch,
-    ) -> KnownSecrets {
+    ) -> (KnownSecrets, bool) {
         let sensitive: BTreeSet<PropertyName> =
             self.element(element, Side::Desired).map(sensitive).unwrap_or_default();
         if known.is_empty() && sensitive.is_empty() {
-            return KnownSecrets::new(known);
+            return (KnownSecrets::new(known), false);
         }
         let is_sensitive = |name: &str| sensitive.iter().any(|property| property.as_str() == name);
         let is_new = |value: &Value| !value.is_null() && SecretRef::from_value(value).is_none();
@@ -312,11 +317,13 @@ impl World {
                 **value = secret.to_value();
             }
         }
+        let mut resealed = false;
         for (secret, text) in sealed {
+            resealed |= self.secrets.text(&secret) != Some(text.as_str());
             self.secrets.seal(secret, &self.assembly.name, text, batch);
         }
         secrets.redactor().mask_value(&mut record.document);
-        secrets
+        (secrets, resealed)
     }
 }
 

@@ -376,6 +376,10 @@ Examples:
 pub(crate) struct AdoptArgs {
     #[command(flatten)]
     pub(crate) assembly: AssemblyArgs,
+    /// Proceed even if the assembly was renamed or exported, or if other assemblies reference components that are
+    /// removed or replaced
+    #[arg(long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) consent: ConsentArgs,
     #[command(flatten)]

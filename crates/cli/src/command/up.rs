@@ -25,9 +25,9 @@ pub(crate) async fn run(args: UpArgs) -> ExitCode {
 }
 
 pub(crate) async fn adopt(args: AdoptArgs) -> ExitCode {
-    let AdoptArgs { assembly, consent, how } = &args;
+    let AdoptArgs { assembly, force, consent, how } = &args;
     let consent = consent.consent();
-    BringUp { verb: "adopt", assembly, force: false, consent, how }
+    BringUp { verb: "adopt", assembly, force: *force, consent, how }
         .run(|input| input.adopt(true).refresh(None))
         .await
 }

@@ -72,6 +72,7 @@ with open(os.path.join(home, "processes"), "ab") as file:
 for level in ("E! ", "W! ", "I! ", ""):
     print(level + "the token is " + token, file=sys.stderr)
 mode = open(os.path.join(home, "mode")).read()
+host = open(os.path.join(home, "host")).read()
 if mode == "exit":
     print(json.dumps({"instances": {"i-1": {"status": {"message": token}}}}))
     sys.exit("it fails with " + token)
@@ -83,7 +84,7 @@ def state():
     flags = token if mode == "protocol" else {"active": action != "destroy", "converging": False, "failed": False}
     return {
         "status": {"flags": flags, "message": "with " + token},
-        "interfaces": {"compute": {"signals": {"url": "https://admin:" + token + "@example"}}},
+        "interfaces": {"compute": {"signals": {"url": "https://admin:" + token + "@" + host}}},
         "$pushAll": {"activityLog": [{"severity": "INFO", "message": "used " + token}]},
     }
 
@@ -112,6 +113,7 @@ fn vault() -> TestEnv {
         env.script(&format!("scripts/{action}.py"), SCRIPT);
     }
     mode(&env, "well");
+    fs::write(env.home().join("host"), "example").unwrap();
     fs::write(env.home().join("token"), SECRET).unwrap();
     env.ok(&["app", "publish", "factory.yaml", "--name", "VM Factory", "--scripts", "scripts"]);
     env.ok(&["app", "publish", "vm.yaml", "--name", "VM", "--scripts", "scripts"]);
@@ -212,6 +214,24 @@ fn the_secret_of_a_factory_shows_nowhere() {
         assert_eq!(quiet(&env, &["app", "destroy", name]).code(), Some(0));
     }
     shown(&env, &names);
+    is_nowhere(&env);
+}
+
+/// A signal with the secret gets another value. The value is sealed, so the document of the instance stays the same.
+/// Health checks and discoveries record the new value once.
+#[test]
+fn a_new_value_of_a_sealed_signal_is_recorded() {
+    let env = vault();
+    quiet(&env, &["app", "discover", "factory"]);
+    let result = |args: &[&str]| quiet(&env, &[&["app"], args].concat()).out().trim().to_owned();
+    fs::write(env.home().join("host"), "host2").unwrap();
+    let changed = "i-outside: changed, application `found`";
+    assert_eq!(result(&["discover", "factory", "--dry-run"]), changed);
+    assert_eq!(result(&["discover", "factory"]), changed);
+    assert_eq!(result(&["discover", "factory"]), "i-outside: known, application `found`");
+    fs::write(env.home().join("host"), "host3").unwrap();
+    assert_eq!(result(&["check"]), "found: changed, active: with ***");
+    assert_eq!(result(&["check"]), "found: unchanged, active: with ***");
     is_nowhere(&env);
 }
 

@@ -368,6 +368,86 @@ fn applications_are_kept_if_no_instance_is_found() {
     assert_eq!(env.run(&["status", "vm"]).code(), Some(2));
 }
 
+/// The machine is lost and its application waits for the result of a command. The health checks of this wait find no
+/// machine of the factory, so they don't remove the application.
+#[test]
+fn a_wait_for_a_result_removes_no_application() {
+    let env = cloud();
+    let begun = backup(&env, "k");
+    env.ok(&["app", "launch", "VM"]);
+    let machine = format!("cloud/{}", begun.0);
+    let text = env.read(&machine);
+    std::fs::remove_file(env.path(&machine)).unwrap();
+    let waiting = env.spawn(&["app", "command", "--wait", &begun.1]);
+    let doubt = "the health check finds no instance of `factory`, so the applications are kept";
+    until("its absence is doubted", || env.run(&["status", "vm"]).stdout.contains(doubt));
+    env.write(&machine, text);
+    end_backup(&env, &begun, r#"[{"file": "f"}]"#);
+    let run = waiting.end();
+    assert_eq!(run.code(), Some(0), "{run}");
+    assert!(run.stdout.ends_with("file: f\n"), "{run}");
+}
+
+/// A command of one application runs, so the daemon checks only the other application. The cloud shows no machine, as
+/// with the credentials of another account, and the application is kept.
+#[test]
+fn the_daemon_keeps_applications_if_it_checks_only_one_of_them() {
+    let env = cloud();
+    let begin = "for id, request in given[\"instances\"].items():\n    for";
+    let hold = "while os.path.exists(path(\"hold\")): time.sleep(0.05)\n";
+    env.edit("scripts/vm/resize.py", begin, &format!("trace(\"resize\")\n{hold}{begin}"));
+    publish(&env);
+    env.ok(&["app", "launch", "VM", "--count", "2", "-p", "configuration.size=small"]);
+    env.write("cloud/hold", "");
+    let command = env.spawn(&["app", "command", "vm", "control.resize", "-a", "size=large"]);
+    until("the command runs", || count(&env, "resize") > 0);
+    command.kill();
+    let machines: Vec<String> = env.files().into_iter().filter(|file| file.starts_with("cloud/i-")).collect();
+    let texts: Vec<String> = machines.iter().map(|file| env.read(file)).collect();
+    for machine in &machines {
+        std::fs::remove_file(env.path(machine)).unwrap();
+    }
+    let daemon = env.spawn(&["run", "--health", "1"]);
+    let said = |text: &str| daemon.stdout().contains(text);
+    until("the check fails", || {
+        assert!(!said("its scripts say that it is destroyed"), "{}", daemon.stdout());
+        said("vm-2: the health check fails: the health check finds no instance of `factory`")
+    });
+    machines.iter().zip(&texts).for_each(|(file, text)| env.write(file, text));
+    std::fs::remove_file(env.path("cloud/hold")).unwrap();
+    until("it works again", || said("vm-2: the health check works again"));
+    daemon.signal(rustix::process::Signal::TERM);
+    let run = daemon.end();
+    assert_eq!(run.code(), Some(0), "{run}");
+}
+
+/// An application is destroyed during its health check, and another application gets its name. The check has found that
+/// the first machine no longer exists, and this does not concern the second machine.
+#[test]
+fn a_check_does_not_change_a_later_application_of_the_same_name() {
+    let env = cloud();
+    env.edit(
+        "scripts/vm/check.py",
+        "answer(answers)",
+        "if \"i-old\" in answers and os.path.exists(path(\"hold\")):\n    trace(\"held\")\n    \
+         while os.path.exists(path(\"hold\")): time.sleep(0.05)\nanswer(answers)",
+    );
+    publish(&env);
+    let launch = |id: &str| env.ok(&["app", "launch", "VM", "-p", &format!("configuration.id={id}")]);
+    launch("i-old");
+    std::fs::remove_file(env.path("cloud/i-old")).unwrap();
+    env.write("cloud/hold", "");
+    let check = env.spawn(&["app", "check", "vm"]);
+    until("the machine is checked", || count(&env, "held") > 0);
+    env.ok(&["app", "destroy", "vm"]);
+    launch("i-new");
+    std::fs::remove_file(env.path("cloud/hold")).unwrap();
+    let run = check.end();
+    assert_snapshot!(run.out(), @"vm: dropped: it was created again meanwhile");
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["application"]["natural_id"], "i-new");
+    assert_snapshot!(env.ok(&["app", "check", "vm"]).out(), @"vm: unchanged, active");
+}
+
 /// Each of several launches at the same time takes the next free name.
 #[test]
 fn simultaneous_launches_have_different_names() {

@@ -55,6 +55,24 @@ fn the_old_name_does_not_create_a_second_assembly() {
     env.ok(&["up", "h_bta"]);
 }
 
+/// An `adopt` under the old name would give the components of the assembly a second owner.
+#[test]
+fn the_old_name_adopts_no_components_of_another_assembly() {
+    let scripts = [("Adopt", "answer"), ("Install", "answer"), ("Uninstall", "")];
+    let env = TestEnv::small("effect: repeatable", &scripts);
+    env.ok(&["up", "small"]);
+    env.ok(&["rename", "small", "shop"]);
+    let refused = env.refuses(&["adopt", "small"]);
+    assert_snapshot!(refused, @"error[WL0547]: `small` was renamed to `shop`, so this would give its components a second owner; change it with `--name shop`, or create another assembly with `--force`");
+    assert_eq!(env.refuses(&["adopt", "small", "--dry-run"]), refused);
+    env.ok(&["export", "shop"]);
+    let refused = env.refuses(&["adopt", "small", "--name", "shop"]);
+    assert_snapshot!(refused, @"error[WL0547]: `shop` was exported to `shop.export`, so this would give its components a second owner; import it with `windlass import shop.export`, or create another assembly with `--force`");
+    assert!(env.refuses(&["adopt", "small"]).contains("WL0547"));
+    env.ok(&["adopt", "small", "--force"]);
+    assert_eq!(env.trace(), ["Install", "Adopt"]);
+}
+
 #[test]
 fn the_log_names_each_rename_as_it_was() {
     let env = TestEnv::up();

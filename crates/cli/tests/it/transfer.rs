@@ -151,6 +151,30 @@ fn an_exported_assembly_goes_on_elsewhere() {
     assert_eq!(there.trace(), ["Stop", "Start", "Stop", "Uninstall"]);
 }
 
+/// An export is imported only once, even if the assembly was renamed or removed since.
+#[test]
+fn a_renamed_assembly_is_not_imported_again() {
+    let env = small(INSTALL);
+    env.write("secret", "hunter22");
+    env.ok(&["up", "small", "-p", "password=@secret"]);
+    env.ok(&["export", "small"]);
+    env.ok(&["import", "small.export"]);
+    let refused = || {
+        let refused = env.refuses(&["import", "small.export"]);
+        assert_eq!(env.refuses(&["import", "small.export", "--dry-run"]), refused);
+        assert!(refused.contains("WL0508"), "{refused}");
+        refused.rsplit_once(": ").unwrap().1.to_owned()
+    };
+    assert_snapshot!(refused(), @"the assembly exists");
+    env.ok(&["rename", "small", "shop"]);
+    assert_snapshot!(refused(), @"the assembly is `shop` now");
+    env.ok(&["rename", "shop", "store"]);
+    assert_snapshot!(refused(), @"the assembly is `store` now");
+    env.ok(&["down", "store"]);
+    env.ok(&["prune", "store", "--keep", "0", "--older", "0s"]);
+    assert_snapshot!(refused(), @"`windlass log` shows its history since");
+}
+
 /// The history is recorded only once, even if the assembly moves several times. It is complete even though
 /// the process that created a part has no version.
 #[test]

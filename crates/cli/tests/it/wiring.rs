@@ -104,6 +104,26 @@ fn an_application_refers_to_machines_by_their_natural_ids() {
     env.is_quiet();
 }
 
+/// A factory is no longer a service of the environment. The references of the factory and of its applications are still
+/// resolved in the environment of their launch, so they still prevent removals.
+#[test]
+fn references_of_a_factory_that_is_no_service_prevent_removals() {
+    let env = project();
+    pets(&env);
+    env.ok(&["app", "launch", "VM"]);
+    env.ok(&["app", "launch", "PetClinic"]);
+    env.ok(&["env", "service", "rm", "default", "pets"]);
+    assert_eq!(references(&env, "petclinic"), ["vm-1 resolved vm"]);
+    assert_eq!(status(&env, "vm")["referenced_by"], json!(["petclinic"]));
+    for removal in [&["app", "destroy", "vm"][..], &["app", "forget", "vm"], &["export", "vm"]] {
+        assert!(env.refuses(removal).contains("WL0504]: `vm` is referenced by `petclinic`"), "{removal:?}");
+    }
+    env.ok(&["app", "destroy", "vm", "--force"]);
+    assert_eq!(references(&env, "petclinic"), ["vm-1 dangling vm"]);
+    assert_eq!(status(&env, "pets")["application"]["services"][0]["state"], "resolved");
+    assert!(env.refuses(&["app", "destroy", "vms"]).contains("WL0504]: `vms` is referenced by `pets`"));
+}
+
 /// A reference is resolved when its instance is found later. It becomes dangling when a script reports the
 /// instance as destroyed.
 #[test]

@@ -213,7 +213,8 @@ impl<'e> FoundRecorder<'e> {
         let answered = report::Answered { call: &call, family: driver.family(), hidden: &[], now };
         let is_gone = report.settled == Settled::Gone;
         let applied = world.apply(answered, report, &mut Batch::new());
-        Ok(is_gone || applied.is_err() || world.instances.of(&element).document != before)
+        let is_changed = applied.map_or(true, |applied| applied.resealed);
+        Ok(is_gone || is_changed || world.instances.of(&element).document != before)
     }
 
     /// Updates the records of a known application. `found` describes the instance of this application, as a discovery
@@ -257,7 +258,7 @@ impl<'e> FoundRecorder<'e> {
             Ok(lease) => lease,
             Err(error) => return Ok(CheckEnd::Dropped(error.to_string())),
         };
-        let end = Box::pin(applied(engine, &lease, &answer, Some(&before))).await;
+        let end = Box::pin(applied(engine, &lease, &answer, &before)).await;
         let released = engine.store.release(lease).await;
         let end = end?;
         released?;

@@ -16,7 +16,7 @@ use windlass_model::instance_changes::document_changes;
 use windlass_model::record::{
     AssemblyRecord, ElementRecord, Event as Happening, EventDraft, Failure, FailureKind, Intent, Severity,
 };
-use windlass_model::{AssemblyName, Element, ElementName, State};
+use windlass_model::{AssemblyName, Element, ElementName, InstanceId, State, Timestamp};
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot, StoreError};
 
 use super::core::Engine;
@@ -133,7 +133,6 @@ impl<'a> Writer<'a> {
         let mut ends: BTreeMap<AssemblyName, CheckEnd> = BTreeMap::new();
         let (mut looks, mut read) = (Vec::new(), BTreeMap::new());
         let mut owners: BTreeMap<AssemblyName, AssemblyName> = BTreeMap::new();
-        let mut running: BTreeMap<AssemblyName, usize> = BTreeMap::new();
         let shared = SharedRecords::default();
         let records = Records { shared: Some(&shared), ..engine.records() };
         // While one page of assemblies is handled, the store reads the next page.
@@ -143,11 +142,6 @@ impl<'a> Writer<'a> {
             for snapshot in page {
                 let name = snapshot.assembly.name.clone();
                 owners.extend(snapshot.assembly.owner.clone().map(|owner| (name.clone(), owner)));
-                if let Some(owner) =
-                    snapshot.assembly.owner.clone().filter(|_| is_running(&snapshot.assembly))
-                {
-                    *running.entry(owner).or_default() += 1;
-                }
                 let revision = Revision::of(&snapshot);
                 ends.insert(name.clone(), unchecked(&snapshot, &revision));
                 if revision.open.is_some() {
@@ -171,7 +165,7 @@ impl<'a> Writer<'a> {
             return Err(EngineError::Stopped);
         }
         if self.absence == Absence::Doubted {
-            doubt_absence_of_all(&mut answers, &owners, &running);
+            self.doubt_absence_of_all(&mut answers, &owners).await?;
         }
         let mut news: BTreeMap<AssemblyName, Vec<Answered>> = BTreeMap::new();
         for answer in answers {
@@ -193,6 +187,47 @@ impl<'a> Writer<'a> {
         Ok(ends.into_iter().map(|(name, end)| Checked { name, end }).collect())
     }
 
+    /// Replaces each answer "the instance no longer exists" by a failure, if the factory has several running
+    /// applications and the checks find none of their instances. `owners` contains the factory of each checked
+    /// application. The other applications of the factory count, too: a check may cover only some of them.
+    ///
+    /// A script also finds no instance if the factory has, for example, the credentials of another account. The records
+    /// of all applications would then be removed.
+    async fn doubt_absence_of_all(
+        &self,
+        answers: &mut [Answered],
+        owners: &BTreeMap<AssemblyName, AssemblyName>,
+    ) -> Result<(), EngineError> {
+        let mut doubted = BTreeSet::new();
+        for factory in factories_without_instances(answers, owners) {
+            if self.has_several_running(&factory).await? {
+                doubted.insert(factory);
+            }
+        }
+        doubt(answers, owners, &doubted);
+        Ok(())
+    }
+
+    /// Tells whether a factory has several running applications.
+    async fn has_several_running(&self, factory: &AssemblyName) -> Result<bool, EngineError> {
+        let store = &self.engine.store;
+        let (mut running, mut after) = (0, None);
+        loop {
+            let page = store.owned(factory, after.as_ref(), PAGE).await?;
+            for owned in &page {
+                running +=
+                    usize::from(store.assembly(&owned.assembly).await?.is_some_and(|of| is_running(&of)));
+                if running > 1 {
+                    return Ok(true);
+                }
+            }
+            if page.len() < PAGE {
+                return Ok(false);
+            }
+            after = page.into_iter().next_back().map(|last| last.assembly);
+        }
+    }
+
     /// Takes the lease of the assembly `name`, and updates the records of the assembly. `answers` are answers to health
     /// checks of the assembly's elements. The function applies the answers in the order of the list. Returns `name`,
     /// and the result for the last answer.
@@ -212,7 +247,7 @@ impl<'a> Writer<'a> {
         };
         let mut end = Ok(without_check());
         for answer in answers {
-            end = applied(self.engine, &lease, &answer, Some(before)).await;
+            end = applied(self.engine, &lease, &answer, before).await;
             if end.is_err() {
                 break;
             }
@@ -336,36 +371,45 @@ fn is_running(assembly: &AssemblyRecord) -> bool {
     assembly.goal == State::Active && assembly.reached.is_some()
 }
 
-/// Replaces each answer "the instance no longer exists" by a failure, if the factory has several running applications
-/// and the checks find none of their instances. `owners` contains the factory of each application, and `running` the
-/// number of the running applications of each factory, including those that are not checked now.
-///
-/// A script also finds no instance if the factory has, for example, the credentials of another account. The records of
-/// all applications would then be removed.
-fn doubt_absence_of_all(
+/// Returns the observation in an answer; `None` if the check has failed.
+fn observation(answer: &Answered) -> Option<&Observation> {
+    match answer {
+        Answered::Observed { observed, .. } => Some(&observed.observation),
+        Answered::Failed(_) => None,
+    }
+}
+
+/// Returns the factories of which the checks find no instance, and miss at least one. `owners` contains the factory of
+/// each checked application.
+fn factories_without_instances(
+    answers: &[Answered],
+    owners: &BTreeMap<AssemblyName, AssemblyName>,
+) -> BTreeSet<AssemblyName> {
+    use Observation::{Absent, CannotTell, Unanswered};
+    let (mut found, mut missed) = (BTreeSet::new(), BTreeSet::new());
+    for answer in answers {
+        let Some(owner) = owners.get(&answer.element().assembly()) else { continue };
+        match observation(answer) {
+            None | Some(CannotTell(_) | Unanswered) => {}
+            Some(Absent) => drop(missed.insert(owner.clone())),
+            Some(_) => drop(found.insert(owner)),
+        }
+    }
+    missed.retain(|owner| !found.contains(owner));
+    missed
+}
+
+/// Replaces each answer "the instance no longer exists" by a failure, if the application belongs to one of the factories
+/// `doubted`. `owners` contains the factory of each checked application.
+fn doubt(
     answers: &mut [Answered],
     owners: &BTreeMap<AssemblyName, AssemblyName>,
-    running: &BTreeMap<AssemblyName, usize>,
+    doubted: &BTreeSet<AssemblyName>,
 ) {
-    let observation = |answer: &Answered| match answer {
-        Answered::Observed { observed, .. } => Some(observed.observation.clone()),
-        Answered::Failed(_) => None,
-    };
-    let found: BTreeSet<&AssemblyName> = answers
-        .iter()
-        .filter(|answer| {
-            use Observation::{Absent, CannotTell, Unanswered};
-            !matches!(observation(answer), None | Some(Absent | CannotTell(_) | Unanswered))
-        })
-        .filter_map(|answer| owners.get(&answer.element().assembly()))
-        .collect();
-    for answer in answers.iter_mut().filter(|answer| observation(answer) == Some(Observation::Absent)) {
+    for answer in answers.iter_mut().filter(|answer| observation(answer) == Some(&Observation::Absent)) {
         let element = answer.element().clone();
         let name = element.assembly();
-        let Some(owner) = owners.get(&name).filter(|owner| !found.contains(owner)) else { continue };
-        if running.get(owner).is_none_or(|number| *number < 2) {
-            continue;
-        }
+        let Some(owner) = owners.get(&name).filter(|owner| doubted.contains(*owner)) else { continue };
         let message = format!(
             "the health check finds no instance of `{owner}`, so the applications are kept; check the configuration of \
              `{owner}`, or confirm that the instance is gone with `windlass app check {name}`"
@@ -423,6 +467,8 @@ fn open(snapshot: &Snapshot) -> Option<String> {
 /// not used.
 #[derive(PartialEq)]
 pub(super) struct Revision {
+    identity: Identity,
+    /// The number of changes of each instance since the assembly was created.
     instances: BTreeMap<ElementName, u64>,
     /// The reason why a check must not change the records: a process or a call has not ended. The function [`open`]
     /// determines this reason. `None` if there is none.
@@ -432,7 +478,22 @@ pub(super) struct Revision {
 impl Revision {
     pub(super) fn of(snapshot: &Snapshot) -> Self {
         let instances = snapshot.instances.iter().map(|(name, record)| (name.clone(), record.revision));
-        Self { instances: instances.collect(), open: open(snapshot) }
+        Self { identity: Identity::of(snapshot), instances: instances.collect(), open: open(snapshot) }
+    }
+}
+
+/// The identity of an assembly and its instances. An assembly that was removed and created again has the same name, but
+/// another identity.
+#[derive(PartialEq)]
+struct Identity {
+    created: Timestamp,
+    instances: BTreeMap<ElementName, InstanceId>,
+}
+
+impl Identity {
+    fn of(snapshot: &Snapshot) -> Self {
+        let instances = snapshot.elements.iter().map(|(name, record)| (name.clone(), record.id.clone()));
+        Self { created: snapshot.assembly.created, instances: instances.collect() }
     }
 }
 
@@ -461,7 +522,8 @@ pub(super) fn without_news(
 /// There are two kinds of answers: the driver has made an *observation* of the instance, or the check has failed.
 /// The records in the store may have changed since the beginning of the check:
 ///
-/// - If the assembly was removed, or if a process or a call of the assembly is open, nothing is recorded.
+/// - If the assembly was removed, or if a process or a call of the assembly is open, nothing is recorded. The same holds
+///   if the assembly was removed and created again, or if one of its parts was created again.
 /// - After any other change, a failed check is still recorded. An observation is not recorded, because it is out of
 ///   date.
 ///
@@ -471,7 +533,7 @@ pub(super) async fn applied(
     engine: &Engine,
     lease: &Lease,
     answer: &Answered,
-    before: Option<&Revision>,
+    before: &Revision,
 ) -> Result<CheckEnd, EngineError> {
     let dropped = |why: &str| match answer {
         Answered::Observed { .. } => Ok(CheckEnd::Dropped(why.to_owned())),
@@ -484,7 +546,10 @@ pub(super) async fn applied(
     if let Some(why) = &now.open {
         return dropped(why);
     }
-    if before != Some(&now) && matches!(answer, Answered::Observed { .. }) {
+    if before.identity != now.identity {
+        return dropped("it was created again meanwhile");
+    }
+    if *before != now && matches!(answer, Answered::Observed { .. }) {
         return dropped("it has changed meanwhile");
     }
     let mut world = engine.records().loaded(snapshot).await?;
@@ -515,7 +580,7 @@ fn verdict(engine: &Engine, world: &mut World, answer: &Answered) -> Verdict {
     let is_answered = observed.observation != Observation::Unanswered;
     let now = engine.env.clock.now();
     let answered = report::Answered { call, family: driver.family(), hidden: &[], now };
-    let report::Applied { mut log, results, old } =
+    let report::Applied { mut log, results, old, resealed } =
         match world.apply(answered, observed.report.clone(), &mut batch) {
             Ok(applied) => applied,
             Err(failure) => return failed(engine, world, &element, Some(failure)),
@@ -525,7 +590,7 @@ fn verdict(engine: &Engine, world: &mut World, answer: &Answered) -> Verdict {
     of_commands.extend(commands::expire(world, &element, now, &mut batch));
     let has_results = !of_commands.is_empty();
     log.extend(of_commands);
-    let mut changed = has_results;
+    let mut changed = has_results || resealed;
     if let Some(new) = world.instances.get(&element) {
         log.extend(document_changes(&old.document, &new.document));
         changed |= (&old.document, &old.natural) != (&new.document, &new.natural);

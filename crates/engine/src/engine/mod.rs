@@ -13,6 +13,7 @@ mod env;
 mod fingerprint;
 mod forget;
 mod found;
+mod imported;
 mod look;
 mod moved;
 mod prepare;

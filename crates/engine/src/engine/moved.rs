@@ -1,5 +1,5 @@
 //! The old names of renamed and exported assemblies. The components of such an assembly still exist, so an `up`
-//! under the old name would create them a second time.
+//! under the old name would create them a second time. An `adopt` under the old name would give them a second owner.
 //!
 //! The batch that renames or exports an assembly also stores a document (see `Moved`). The document has the old name as
 //! its key, and contains the new name or the file of the export. If a later process has used the old name, the document
@@ -40,29 +40,43 @@ pub(super) fn moved(from: &AssemblyName, to: MovedTo, last: Option<ProcessId>) -
     }
 }
 
-/// Refuses an `up` that would create a renamed or exported assembly a second time. `name` is the old name, which no
-/// assembly has now.
+/// Refuses an `up` or `adopt` that would create a second assembly of the components of a renamed or exported assembly.
+/// `name` is the old name, which no assembly has now.
 ///
-/// The launch of an application is never refused. An `up` is also permitted if the assembly was renamed, and then
-/// removed under its new name.
+/// The launch of an application is never refused. `up` and `adopt` are also permitted if the assembly was renamed, and
+/// then removed under its new name.
 pub(super) async fn refuse_if_moved(
     store: &dyn Store,
     name: &AssemblyName,
     request: &Request,
 ) -> Result<(), EngineError> {
     let is_launch = request.desired.as_ref().is_some_and(|desired| desired.application.is_some());
-    if request.intent != Intent::Up || is_launch {
+    if !matches!(request.intent, Intent::Up | Intent::Adopt) || is_launch {
         return Ok(());
     }
+    match present_place(store, name).await? {
+        Some(to) => {
+            Err(EngineError::Moved { name: name.clone(), to, intent: Box::new(request.intent.clone()) })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns the present place of an assembly that had the name `name` before: the present name of the assembly, or the
+/// file of its export. The function follows several renames. Returns `None` if the assembly was not moved, or no longer
+/// exists.
+pub(super) async fn present_place(
+    store: &dyn Store,
+    name: &AssemblyName,
+) -> Result<Option<MovedTo>, StoreError> {
     let (mut left, mut seen) = (name.clone(), BTreeSet::new());
     while seen.insert(left.clone()) {
         match moved_to(store, &left).await? {
-            None => break,
             Some(MovedTo::Assembly(next)) if store.assembly(&next).await?.is_none() => left = next,
-            Some(to) => return Err(EngineError::Moved { name: name.clone(), to }),
+            to => return Ok(to),
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 async fn moved_to(store: &dyn Store, name: &AssemblyName) -> Result<Option<MovedTo>, StoreError> {

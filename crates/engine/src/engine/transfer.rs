@@ -12,10 +12,11 @@ use windlass_model::record::{
     AssemblyRecord, ElementRecord, Event as Happening, EventDraft, InstanceRecord, PackageRecord, PairRecord,
     ProcessRecord, VersionRecord,
 };
-use windlass_model::{AssemblyName, Clock, ProcessId, Seq, Timestamp, TransferId};
+use windlass_model::{AssemblyName, Clock, ProcessId, Timestamp, TransferId};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease, Snapshot, Store, StoreError};
 
+use super::imported::{imported, time_of_import};
 use super::moved::{self, moved};
 use super::previous::last_of_assembly;
 use super::references::{leave, refuse_if_entangled, refuse_loss, stays};
@@ -225,7 +226,10 @@ impl Upkeep<'_> {
         if let Some((owner, natural)) = owned(bundle) {
             refuse_claimed(&**self.store, name, owner, natural).await?;
         }
-        if let Some(at) = self.imported(name, bundle.transfer.as_ref()).await? {
+        if let Some(transfer) = &bundle.transfer
+            && let Some(at) = time_of_import(&**self.store, name, transfer).await?
+        {
+            let here = if here { Some(name.clone()) } else { self.present_name(name).await? };
             return Err(EngineError::ImportedBefore { name: name.clone(), at, here });
         }
         if here { Err(EngineError::AlreadyHere(name.clone())) } else { Ok(()) }
@@ -251,26 +255,12 @@ impl Upkeep<'_> {
         self.put(lease, bundle, file, &leases.all()).await
     }
 
-    /// Returns the time at which an export was imported into this store; `None` if it was not imported.
-    async fn imported(
-        &self,
-        name: &AssemblyName,
-        transfer: Option<&TransferId>,
-    ) -> Result<Option<Timestamp>, EngineError> {
-        /// The number of events that are read at once.
-        const MANY: usize = 10_000;
-        let mut seen = Seq::START;
-        loop {
-            let events = self.store.events_of(name, seen, MANY).await?;
-            let Some(last) = events.last() else { return Ok(None) };
-            seen = last.seq;
-            let same = events.iter().find(|event| {
-                matches!(&event.draft.body, Happening::Imported { transfer: Some(of), .. } if Some(of) == transfer)
-            });
-            if let Some(event) = same {
-                return Ok(Some(event.draft.at));
-            }
-        }
+    /// Returns the present name of an assembly that was renamed; `None` if it was not renamed, or no longer exists.
+    async fn present_name(&self, name: &AssemblyName) -> Result<Option<AssemblyName>, EngineError> {
+        Ok(match moved::present_place(&**self.store, name).await? {
+            Some(MovedTo::Assembly(present)) => Some(present),
+            Some(MovedTo::File(_)) | None => None,
+        })
     }
 
     /// Finds the processes that both the bundle and this store contain. Returns a map from their ids in the bundle
@@ -321,8 +311,9 @@ impl Upkeep<'_> {
         bundle.processes.retain(|process| !known.contains_key(&process.id));
         bundle.renumber(&numbers);
         let now = self.clock.now();
+        let import = bundle.transfer.as_ref().map(|transfer| imported(transfer, now));
         let body = Happening::Imported { transfer: bundle.transfer, file: file.to_owned() };
-        let mut batch = Batch::new();
+        let mut batch = import.into_iter().fold(Batch::new(), Batch::put_document);
         for package in bundle.packages {
             batch = batch.put_package(package);
         }

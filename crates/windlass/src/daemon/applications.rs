@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use windlass_driver::Observation;
 use windlass_engine::{CheckEnd, Checked};
-use windlass_model::record::{AssemblyRecord, Intent};
+use windlass_model::record::AssemblyRecord;
 use windlass_model::{AssemblyName, State, Timestamp};
 
 use super::duties::Duty;
@@ -108,8 +108,7 @@ impl Daemon<'_> {
                     (self.tell)(Notice::Destroyed { assembly: name.clone() });
                     self.changed.insert(name.clone());
                     if !self.is_changing(&name) {
-                        // No instance of the application exists, so its removal runs no script.
-                        self.change(name, "remove what is destroyed".to_owned(), Intent::Down);
+                        self.remove_destroyed(name);
                     }
                 }
                 CheckEnd::Unanswered => self.note_check(&name, HEALTH_CHECK, Some(Observation::NO_ANSWER)),

@@ -1,6 +1,6 @@
 //! Work of the daemon beside monitoring: executing requests, and resuming interrupted processes.
 
-use windlass_engine::{Ended, EngineError, Request};
+use windlass_engine::{Ended, EngineError, Request, is_destroyed};
 use windlass_model::AssemblyName;
 use windlass_model::record::{Intent, ProcessRecord};
 use windlass_model::request::RequestRecord;
@@ -65,6 +65,21 @@ impl Daemon<'_> {
         let within = matches!(intent, Intent::Heal(_)).then_some(REFRESH_TIMEOUT);
         let request = Request::from(intent).refreshed(within);
         self.put_to_work(assembly, what, async move { context.carry_out(&name, request).await.map(Some) });
+    }
+
+    /// Starts a task that removes the records of an application whose instance no longer exists. The task does nothing if
+    /// the instance exists: another application may have got the name since the health check.
+    pub(super) fn remove_destroyed(&mut self, application: AssemblyName) {
+        let (context, name) = (self.work.context.clone(), application.clone());
+        let removed = async move {
+            let found = context.engine.store.load_sealed(&name).await?;
+            if !found.is_some_and(|found| is_destroyed(&found)) {
+                return Ok(None);
+            }
+            // No instance of the application exists, so its removal runs no script.
+            context.carry_out(&name, Intent::Down).await.map(Some)
+        };
+        self.put_to_work(application, "remove what is destroyed".to_owned(), removed);
     }
 
     /// Runs the future `intent`, which changes `assembly`, in a new task. Until the task ends, the daemon ignores

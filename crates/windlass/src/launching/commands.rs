@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 use windlass_driver::Package;
-use windlass_engine::{Arguments, CheckEnd, EngineError, Request, Stop, command as recorded};
+use windlass_engine::{Absence, Arguments, CheckEnd, EngineError, Request, Stop, check, command as recorded};
 use windlass_model::pins::{Pin, PinId, Pins, Record};
 use windlass_model::record::{CommandRecord, CommandState, Intent};
 use windlass_model::{AssemblyName, CallId, CommandId, ProcessId, StepId, Timestamp};
@@ -212,12 +212,8 @@ impl Launcher<'_> {
             }
             if view.state == "open" && waited >= pause {
                 (pause, waited) = ((pause * 2).min(LONGEST_PAUSE), Duration::ZERO);
-                match self.check(std::slice::from_ref(&view.name), stop).await {
-                    Ok(checked) if checked.iter().any(|checked| checked.end == CheckEnd::Destroyed) => {
-                        return Ok(view.destroyed());
-                    }
-                    Err(error) if is_removed(&error) => return Ok(view.destroyed()),
-                    checked => drop(checked?),
+                if self.is_destroyed_meanwhile(&view.name, stop).await? {
+                    return Ok(view.destroyed());
                 }
             }
             tokio::select! {
@@ -229,6 +225,21 @@ impl Launcher<'_> {
                 view => view?,
             };
         }
+    }
+
+    /// Checks the health of an application whose command awaits its result. If a script reports that the application is
+    /// destroyed, removes the application, and returns `true`.
+    ///
+    /// The operator has not named the application to confirm its absence. So the absence is
+    /// [doubted](Absence::Doubted), as in a check of all applications.
+    async fn is_destroyed_meanwhile(&self, name: &AssemblyName, stop: &Stop) -> Result<bool, Error> {
+        let engine = self.windlass.engine(self.windlass.store_of(name).await?);
+        let (names, holder) = (std::slice::from_ref(name), self.windlass.holder());
+        let checked = check(&engine, names, Absence::Doubted, &holder, stop).await?;
+        if checked.iter().any(|checked| checked.end == CheckEnd::Destroyed) {
+            return self.finish_destroyed(name, stop).await;
+        }
+        Ok(false)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The references that prevent the removal of an assembly.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use windlass_engine::{EngineError, Loss};
@@ -11,6 +11,9 @@ use windlass_store::Store;
 use super::past;
 use super::reader::{Mapping, Wiring, owned, reported};
 use crate::error::Error;
+
+/// The number of assemblies that are read at once.
+const PAGE: usize = 500;
 
 /// The references to an assembly that is about to be removed. The field `name` is the name of this assembly. Only
 /// launched applications and factories can be the targets of these references.
@@ -104,22 +107,26 @@ impl Removal {
 }
 
 impl Wiring {
-    /// Finds the services that use the factory `removal.name`, and adds these services to `removal.by`. The manifest of
-    /// such a service contains a placeholder, and the placeholder stands for this factory.
+    /// Finds the applications and factories that use the factory `removal.name`, and adds them to `removal.by`. The
+    /// manifest of such an assembly contains a placeholder, and the placeholder stands for this factory. The assembly
+    /// need not be a service of an environment.
     async fn referring_services(&mut self, removal: &mut Removal) -> Result<(), Error> {
-        let name = removal.name.clone();
-        let environments = self.environments().await?;
-        let with_it = environments.values().filter(|of| of.services.contains_key(&name));
-        let others: BTreeSet<AssemblyName> = with_it.flat_map(|of| of.services.keys().cloned()).collect();
-        for other in others.into_iter().filter(|other| *other != name) {
-            let Some(record) = self.assembly(&other).await? else { continue };
-            let references = self.service_references(&record).await?;
-            let mut resolved = references.iter().filter(|reference| reference.state == "resolved");
-            if resolved.any(|reference| reference.service.as_ref() == Some(&name)) {
-                removal.by.insert(other);
+        let mut after: Option<AssemblyName> = None;
+        loop {
+            let page = self.store.assemblies(after.as_ref(), PAGE).await?;
+            after = page.last().map(|last| last.name.clone());
+            let is_last = page.len() < PAGE;
+            for record in page.into_iter().filter(|record| record.name != removal.name) {
+                let references = self.service_references(&record).await?;
+                let mut resolved = references.iter().filter(|reference| reference.state == "resolved");
+                if resolved.any(|reference| reference.service.as_ref() == Some(&removal.name)) {
+                    removal.by.insert(record.name);
+                }
+            }
+            if is_last {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     /// Finds the references from instances to the application `removal.name`. Adds each reference to
@@ -127,8 +134,9 @@ impl Wiring {
     /// application `removal.name`.
     async fn referring_instances(&mut self, of: &AssemblyName, removal: &mut Removal) -> Result<(), Error> {
         let environments = self.environments().await?;
-        for (environment, found) in environments.iter() {
-            for (factory, _) in found.services.iter().filter(|(_, service)| service.factory) {
+        let factories = self.factories().await?;
+        for environment in environments.keys() {
+            for factory in &factories {
                 let mappings = self.bound_to(environment, factory, of).await?;
                 if !mappings.is_empty() {
                     self.instances_with(environment, factory, &mappings, of, removal).await?;
@@ -136,6 +144,22 @@ impl Wiring {
             }
         }
         Ok(())
+    }
+
+    /// Returns the names of all factories. The result also contains factories that are no service of an environment,
+    /// because the references of their instances are resolved all the same.
+    async fn factories(&mut self) -> Result<Vec<AssemblyName>, Error> {
+        // Applications have an owner, and factories have none. A store may contain many applications.
+        let owned: HashSet<AssemblyName> = self.store.owned_names().await?.into_iter().collect();
+        let mut factories = self.store.assembly_names().await?;
+        factories.retain(|name| !owned.contains(name));
+        let mut launched = Vec::new();
+        for name in factories {
+            if self.assembly(&name).await?.is_some_and(|record| record.application.is_some()) {
+                launched.push(name);
+            }
+        }
+        Ok(launched)
     }
 
     /// Finds the references to the application `removal.name` from instances of `factory` in one environment. Adds
