@@ -1323,6 +1323,40 @@ fn a_renamed_location_is_declared_again() {
     assert_eq!(machines(&env), 0);
 }
 
+/// A secret may be a map or a list. A reconfiguration of another value keeps it.
+#[test]
+fn a_reconfiguration_keeps_secret_maps_and_lists() {
+    let env = cloud();
+    env.edit(
+        "vm.yaml",
+        "id: configuration(string)}",
+        "id: configuration(string), login: {type: configuration(object), sensitive: true}, \
+         keys: {type: configuration(list<string>), sensitive: true}}",
+    );
+    let keep = "size=request[\"configuration\"][\"configuration.size\"]";
+    env.edit("scripts/vm/reconfigure.py", keep, "last=request[\"configuration\"]");
+    publish(&env);
+    env.write(
+        "secrets.yaml",
+        "configuration.login: {user: me, password: hunter22}\nconfiguration.keys: [first-key, second-key]\n",
+    );
+    env.ok(&["app", "launch", "VM", "--params", "secrets.yaml", "-p", "configuration.id=i-1"]);
+    let last = || {
+        let machine: serde_json::Value = serde_json::from_str(&env.read("cloud/i-1")).unwrap();
+        machine["last"].to_string()
+    };
+    env.ok(&["app", "reconfigure", "vm", "-p", "configuration.size=large"]);
+    assert_snapshot!(last(), @r#"{"configuration.id":"i-1","configuration.keys":["first-key","second-key"],"configuration.login":{"password":"hunter22","user":"me"},"configuration.size":"large"}"#);
+    env.write("secrets.yaml", "configuration.login: {user: me, password: hunter33}\n");
+    env.ok(&["app", "reconfigure", "vm", "--params", "secrets.yaml"]);
+    env.ok(&["app", "reconfigure", "vm", "-p", "configuration.size=huge"]);
+    assert_snapshot!(last(), @r#"{"configuration.id":"i-1","configuration.keys":["first-key","second-key"],"configuration.login":{"password":"hunter33","user":"me"},"configuration.size":"huge"}"#);
+    for command in [&["history", "vm", "--format", "json"][..], &["status", "vm", "--format", "json"]] {
+        let run = env.ok(command);
+        assert!(!run.stdout.contains("hunter") && !run.stdout.contains("first-key"), "{run}");
+    }
+}
+
 /// Launches a second factory of the cloud `cloud`, as a service of an environment of its own.
 fn second_factory(env: &TestEnv, name: &str, cloud: &str) {
     let folder = format!("configuration.cloud={}", env.path(cloud).display());
@@ -1355,6 +1389,29 @@ fn a_machine_belongs_to_one_factory() {
     env.run(&["app", "launch", "VM", "--name", "half", "-p", "configuration.size=half"]);
     let run = env.run(&["app", "discover", "staging"]);
     assert!(run.out().contains("waits: the launch of `half` may have made it"), "{run}");
+}
+
+/// Two factories with different secret maps have different configurations, so they may find the same natural id.
+#[test]
+fn factories_with_different_secret_maps_are_no_twins() {
+    let env = cloud();
+    env.edit(
+        "factory.yaml",
+        "          token:",
+        "          login: {type: configuration(object), sensitive: true}\n          token:",
+    );
+    env.ok(&["app", "publish", "factory.yaml", "--name", "VM Factory", "--scripts", "scripts"]);
+    for account in ["one", "other"] {
+        env.write(account, format!("configuration.login: {{user: {account}}}\n"));
+    }
+    env.ok(&["app", "reconfigure", "factory", "--latest", "--params", "one"]);
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-one"]);
+    second_factory(&env, "staging", "cloud");
+    env.ok(&["app", "reconfigure", "staging", "--params", "one"]);
+    let run = env.run(&["app", "discover", "staging"]);
+    assert!(run.out().contains("i-one: new: it is the instance of `vm`"), "{run}");
+    env.ok(&["app", "reconfigure", "staging", "--params", "other"]);
+    assert_snapshot!(env.ok(&["app", "discover", "staging"]).out(), @"i-one: adopted, application `machine-i-one`");
 }
 
 /// The discoveries of two factories with the same configuration run at the same time, as under a daemon. Both find a

@@ -13,13 +13,13 @@ use windlass_manifest::resolution::Offers;
 use windlass_model::assembly::ElementKind;
 use windlass_model::document::DocumentName;
 use windlass_model::record::{CallRecord, Intent, LaunchedFrom};
-use windlass_model::{Action, AssemblyName, Element, PropertyName, State, Transition};
-use windlass_secret::SecretRef;
+use windlass_model::{Action, AssemblyName, Element, State, Transition};
 use windlass_source::{Diagnostic, Diagnostics};
 use windlass_store::{Snapshot, StoreError};
 
 use super::desired::{Inputs, Launchable, Services, desired};
 use super::error::LaunchError;
+use super::parameters::given;
 use super::title::free;
 use crate::applications::PublishedApplication;
 use crate::error::Error;
@@ -465,21 +465,4 @@ pub(super) fn component(snapshot: &Snapshot) -> Option<&Element> {
 pub(super) fn location_of(snapshot: &Snapshot) -> &str {
     let property = component(snapshot).and_then(|found| found.properties.get(location::DEPLOYMENT_LOCATION));
     property.and_then(|property| property.value.as_ref()?.as_literal()).unwrap_or_default()
-}
-
-/// Returns the recorded parameters of an application. The result contains the values of secrets, not references to
-/// them.
-fn given(snapshot: &Snapshot) -> BTreeMap<String, Value> {
-    let text = |secret: SecretRef| {
-        let bytes = snapshot.secrets.get(&secret)?;
-        String::from_utf8(bytes.expose().clone()).ok().map(Value::from)
-    };
-    let value = |(name, value): (&PropertyName, &Value)| {
-        let value = match SecretRef::from_value(value) {
-            Some(secret) => text(secret)?,
-            None => value.clone(),
-        };
-        Some((name.to_string(), value))
-    };
-    snapshot.assembly.parameters.iter().filter_map(value).collect()
 }
