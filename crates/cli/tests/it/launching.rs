@@ -959,6 +959,49 @@ fn a_queued_launch_changes_no_assembly() {
     assert_eq!(env.json(&["history", "twice"])["processes"].as_array().unwrap().len(), 1);
 }
 
+/// Runs the daemon until it has printed `text` so many times.
+fn daemon_until(env: &TestEnv, text: &str, times: usize) {
+    let daemon = env.spawn(&["run", "--health", "0"]);
+    until(text, || daemon.stdout().matches(text).count() == times);
+    daemon.signal(rustix::process::Signal::INT);
+    assert_eq!(daemon.end().code(), Some(0));
+}
+
+/// A queued reconfiguration contains all values of the application. If a value changes before it runs, the daemon refuses
+/// it, because it would restore the old value.
+#[test]
+fn a_queued_reconfiguration_undoes_no_other_change() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    let [large, huge] = ["configuration.size=large", "configuration.size=huge"];
+    let vm = ["app", "reconfigure", "vm"];
+    env.ok(&[&vm[..], &["-p", large, "--queue"]].concat());
+    let refused = env.refuses(&[&vm[..], &["-p", "configuration.id=i-2", "--queue"]].concat());
+    assert_snapshot!(refused, @"error[WL0762]: q3 of `vm` is pending, and this reconfiguration would undo its change; execute q3 with `windlass run`, or withdraw it with `windlass cancel vm q3`, and repeat the command");
+    env.ok(&[&vm[..], &["-p", "configuration.id=i-3"]].concat());
+    let refused = "`vm` has changed since this reconfiguration was requested";
+    daemon_until(&env, refused, 1);
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "small");
+    env.ok(&[&vm[..], &["-p", large]].concat());
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
+
+    // The next revision differs only in a comment.
+    env.ok(&[&vm[..], &["-p", huge, "--queue"]].concat());
+    env.edit("vm.yaml", "application:\n", "application: # the second one\n");
+    publish(&env);
+    env.ok(&[&vm[..], &["--latest"]].concat());
+    daemon_until(&env, refused, 1);
+    let status = &env.json(&["status", "vm"])["assemblies"][0];
+    let found = (&status["application"]["revision"], &status["outputs"]["compute.size"]);
+    assert_eq!(found, (&2.into(), &"large".into()));
+
+    // Nothing has changed since this request.
+    env.ok(&[&vm[..], &["-p", huge, "--queue"]].concat());
+    env.ok(&["app", "check"]);
+    daemon_until(&env, " completed", 1);
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "huge");
+}
+
 #[test]
 fn wrong_input_changes_nothing() {
     let env = cloud();

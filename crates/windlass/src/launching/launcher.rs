@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use windlass_driver::{Package, location};
 use windlass_engine::{
-    Absence, CheckEnd, Checked, Consent, EngineError, Request, Stop, check as check_health, is_destroyed,
+    Absence, BaseVersion, CheckEnd, Checked, Consent, EngineError, Request, Stop, check as check_health,
+    is_destroyed,
 };
 use windlass_manifest::Role;
 use windlass_manifest::environment::Environment;
@@ -13,6 +14,7 @@ use windlass_manifest::resolution::Offers;
 use windlass_model::assembly::ElementKind;
 use windlass_model::document::DocumentName;
 use windlass_model::record::{CallRecord, Intent, LaunchedFrom};
+use windlass_model::request::RequestRecord;
 use windlass_model::{Action, AssemblyName, Element, State, Transition};
 use windlass_source::{Diagnostic, Diagnostics};
 use windlass_store::{Snapshot, StoreError};
@@ -266,8 +268,21 @@ impl<'w> Launcher<'w> {
         input: &ReconfigureInput,
         published: &PublishedApplication,
     ) -> Result<Pending<'w>, Error> {
+        self.is_not_queued(name).await?;
         let (request, warnings) = self.reconfigure_request(name, input, published).await?;
         self.windlass.ask_for_new(name, request, warnings).await
+    }
+
+    /// Refuses a reconfiguration if an earlier one is queued. After the earlier one, the engine would refuse it.
+    async fn is_not_queued(&self, name: &AssemblyName) -> Result<(), Error> {
+        let Some(store) = self.windlass.store(false).await? else { return Ok(()) };
+        let mut requests = store.requests().await?.into_iter();
+        match requests.find(|request| request.assembly == *name && request.intent == Intent::Up) {
+            Some(RequestRecord { id, .. }) => {
+                Err(LaunchError::Queued { name: name.clone(), request: id }.into())
+            }
+            None => Ok(()),
+        }
     }
 
     async fn reconfigure_request(
@@ -308,6 +323,8 @@ impl<'w> Launcher<'w> {
         };
         let (mut desired, mut warnings) = desired(&application, &inputs)?;
         desired.options.keeps_instances = true;
+        // The request contains the values of all pins. Another command may change some of them before the request runs.
+        desired.options.base = Some(Box::new(BaseVersion::of(&snapshot.assembly)));
         warnings.extend(dropped.into_keys().map(|pin| {
             let message =
                 format!("revision {} has no parameter `{pin}`, so its value is dropped", published.revision);
