@@ -967,6 +967,25 @@ fn daemon_until(env: &TestEnv, text: &str, times: usize) {
     assert_eq!(daemon.end().code(), Some(0));
 }
 
+/// A queued launch keeps its name for its application. No later launch or discovery takes this name.
+#[test]
+fn queued_launches_have_different_names() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "--queue"]);
+    env.ok(&["app", "launch", "VM", "--queue"]);
+    env.ok(&["app", "launch", "VM", "--queue", "--count", "2"]);
+    let dry = env.ok(&["app", "launch", "VM", "--dry-run"]);
+    assert!(dry.out().contains("vm-5: 2 steps"), "{dry}");
+    env.ok(&["app", "launch", "VM"]);
+    env.write("cloud/listed", r#"{"i-2": {"name": "vm"}}"#);
+    let discovered = env.ok(&["app", "discover", "factory"]);
+    assert!(discovered.out().contains("i-2: adopted, application `vm-6`"), "{discovered}");
+    daemon_until(&env, " completed", 4);
+    let status = env.json(&["status"]);
+    let names = status["assemblies"].as_array().unwrap().iter().map(|of| of["name"].as_str().unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), ["factory", "vm", "vm-2", "vm-3", "vm-4", "vm-5", "vm-6"]);
+}
+
 /// A queued reconfiguration contains all values of the application. If a value changes before it runs, the daemon refuses
 /// it, because it would restore the old value.
 #[test]

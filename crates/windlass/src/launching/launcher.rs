@@ -1,6 +1,6 @@
 //! Launch, reconfiguration, health checks and removal of applications.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use windlass_driver::{Package, location};
@@ -17,7 +17,7 @@ use windlass_model::record::{CallRecord, Intent, LaunchedFrom};
 use windlass_model::request::RequestRecord;
 use windlass_model::{Action, AssemblyName, Element, State, Transition};
 use windlass_source::{Diagnostic, Diagnostics};
-use windlass_store::{Snapshot, StoreError};
+use windlass_store::{Snapshot, Store, StoreError};
 
 use super::desired::{Inputs, Launchable, Services, desired};
 use super::error::LaunchError;
@@ -187,7 +187,7 @@ impl<'w> Launcher<'w> {
     }
 
     /// Chooses the name of the assembly that a launch will create: the requested name, or else the short name of the
-    /// published application. If an assembly already has the short name, or if `refused` contains it, appends a number.
+    /// published application. If the short name is taken, or if `refused` contains it, appends a number.
     ///
     /// # Errors
     /// Fails if an assembly already has the requested name.
@@ -198,14 +198,18 @@ impl<'w> Launcher<'w> {
         refused: &[AssemblyName],
     ) -> Result<AssemblyName, Error> {
         let store = self.windlass.store(false).await?;
-        let taken = match &store {
-            Some(store) => store.assembly_names().await?,
-            None => Vec::new(),
+        let Some(name) = &input.name else {
+            let taken = match &store {
+                Some(store) => taken_names(&**store).await?,
+                None => BTreeSet::new(),
+            };
+            return Ok(free(&published.name, |name| taken.contains(name) || refused.contains(name)));
         };
-        match &input.name {
-            Some(name) if taken.contains(name) => Err(LaunchError::NameInUse(name.clone()).into()),
-            Some(name) => Ok(name.clone()),
-            None => Ok(free(&published.name, |name| taken.contains(name) || refused.contains(name))),
+        match &store {
+            Some(store) if store.assembly(name).await?.is_some() => {
+                Err(LaunchError::NameInUse(name.clone()).into())
+            }
+            _ => Ok(name.clone()),
         }
     }
 
@@ -405,6 +409,14 @@ impl<'w> Launcher<'w> {
         let Some(digest) = digest else { return Ok(None) };
         Ok(store.package(digest).await?.and_then(|record| Package::from_record(record).ok()))
     }
+}
+
+/// Returns the names that a new assembly can't have: the names of existing assemblies, and the names in queued requests.
+/// For example, a queued launch creates its assembly later.
+pub(super) async fn taken_names(store: &dyn Store) -> Result<BTreeSet<AssemblyName>, StoreError> {
+    let mut taken: BTreeSet<AssemblyName> = store.assembly_names().await?.into_iter().collect();
+    taken.extend(store.requests().await?.into_iter().map(|request| request.assembly));
+    Ok(taken)
 }
 
 pub(super) fn launched_from(snapshot: &Snapshot) -> Result<&LaunchedFrom, LaunchError> {
