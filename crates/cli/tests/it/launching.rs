@@ -1638,6 +1638,24 @@ fn the_daemon_checks_and_discovers() {
     assert_eq!(run.code(), Some(0), "{run}");
 }
 
+/// After a factory was renamed, a running daemon checks the factory's applications and runs its discovery.
+#[test]
+fn the_daemon_follows_a_renamed_factory() {
+    let env = cloud_discovered("0/2 * * * * ? *");
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-1"]);
+    let daemon = env.spawn(&["run", "--health", "1"]);
+    let said = |text: &str| daemon.stdout().contains(text);
+    until("it is checked", || count(&env, "check") > 1);
+    until("it is renamed", || env.run(&["rename", "factory", "machines"]).code() == Some(0));
+    let before = env.read("cloud/i-1");
+    env.write("cloud/i-1", before.replacen('{', r#"{"ill": "the disk is full", "#, 1));
+    until("its status is reported", || said("vm: degraded: the disk is full"));
+    env.write("cloud/i-2", r#"{"ip": "203.0.113.9", "size": "huge"}"#);
+    until("it is adopted", || said("adopts i-2, which machines has found"));
+    daemon.signal(rustix::process::Signal::TERM);
+    assert_eq!(daemon.end().code(), Some(0));
+}
+
 /// If a discovery fails repeatedly, the daemon reports the first failure, although the stderr of the script differs each
 /// time. The daemon also reports the first success.
 #[test]
