@@ -56,11 +56,14 @@ windlass_source::codes! {
          Give the existing assembly another name with `windlass rename NAME OTHER`, or move it to a file with \
          `windlass export NAME`. If its components are no longer needed, `windlass down NAME` removes them. Then \
          import the file again.";
-    OTHER_PLAN = "WL0510", "plan that differs from the saved plan",
+    OTHER_PLAN = "WL0510", "saved plan or request that is out of date",
         "The steps or changes that windlass would make now differ from those of the saved plan. windlass \
          executes exactly the saved plan or nothing, so it has started no step.\n\n\
          Save a new plan with `windlass plan FILE -o PLAN`, or with the intent's `--dry-run -o PLAN`. \
-         Execute it with `windlass apply PLAN`.";
+         Execute it with `windlass apply PLAN`.\n\n\
+         The code also belongs to a `windlass app reconfigure` that keeps the values which it does not set. If another \
+         command has changed a value or the revision of the application since, the reconfiguration would undo this \
+         change. windlass has started no step. Repeat the reconfiguration.";
     REFERENCE_GONE = "WL0511", "referenced assembly that can't be used",
         "A referenced assembly does not exist, is being removed, or references this assembly in turn. \
          windlass has started no step and imported nothing.\n\n\

@@ -170,6 +170,13 @@ pub enum EngineError {
     /// finds that a further part is gone or broken.
     #[error("the plan for `{}` is out of date: the conditions of {} differ from what its health checks found; save a new plan", .0, named(.1))]
     OtherConditions(AssemblyName, Vec<ElementName>),
+    /// The assembly has another version than the version from which the desired assembly was derived
+    /// ([`UpOptions::base`](crate::UpOptions::base)).
+    #[error(
+        "`{0}` has changed since this reconfiguration was requested, and the reconfiguration would undo that change; \
+         repeat the command"
+    )]
+    OtherVersion(AssemblyName),
     /// The plan removes or replaces installed parts, and consent is missing.
     #[error(
         "the plan for `{}` removes or replaces existing parts ({}): {}; review it with `--dry-run`, and agree to it with `--yes`",
@@ -382,7 +389,7 @@ impl EngineError {
             Self::NameInUse { .. } => codes::NAME_IN_USE,
             Self::Moved { .. } => codes::MOVED,
             Self::Pending { .. } => codes::PENDING,
-            Self::OtherPlan(_) | Self::OtherConditions(..) => codes::OTHER_PLAN,
+            Self::OtherPlan(_) | Self::OtherConditions(..) | Self::OtherVersion(_) => codes::OTHER_PLAN,
             Self::NeedsConsent(_) => codes::NEEDS_CONSENT,
             Self::KeepsNoInstance(_) => codes::KEEPS_NO_INSTANCE,
             Self::Protected(_) => codes::PROTECTED,
@@ -424,6 +431,7 @@ impl EngineError {
             | Self::OpenCommands { .. }
             | Self::NoVersion { .. }
             | Self::OtherPlan(_)
+            | Self::OtherVersion(_)
             | Self::ImportedBefore { .. } => true,
             Self::NeedsConsent(_) | Self::KeepsNoInstance(_) => true,
             Self::Protected(_) | Self::OtherConditions(..) => true,

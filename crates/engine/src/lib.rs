@@ -197,8 +197,8 @@ mod world;
 pub use claim::claimed;
 pub use commands::{KEPT_COMMANDS, command};
 pub use engine::{
-    Absence, Answer, Argument, Arguments, Bundle, CheckEnd, Checked, Condition, Consent, Desired,
-    DestructivePlan, DiscoveryQuery, DutyTurn, Ended, Engine, EngineEnv, FactoryDuty, ForgottenPart,
+    Absence, Answer, Argument, Arguments, BaseVersion, Bundle, CheckEnd, Checked, Condition, Consent,
+    Desired, DestructivePlan, DiscoveryQuery, DutyTurn, Ended, Engine, EngineEnv, FactoryDuty, ForgottenPart,
     ForgottenRecords, FoundRecorder, HandOver, Offer, Options, PlanFingerprint, Prepared, Preview, Pruned,
     PublishedOutputs, RecordedSecrets, Request, Seen, Selection, Turn, TurnTime, UpOptions, Upkeep, calls_of,
     check, check_under, conditions, fingerprint, inventory, is_destroyed, monitor_of, offer, outputs,

@@ -449,8 +449,7 @@ impl Windlass {
             max_unavailable: input.max_unavailable,
             max_surge: input.max_surge,
             current_packages: input.current_packages,
-            only_new: false,
-            keeps_instances: false,
+            ..UpOptions::default()
         };
         Ok((desired, warnings))
     }

@@ -4,9 +4,11 @@ use serde::Serialize;
 use windlass_engine::Stop;
 use windlass_model::AssemblyName;
 use windlass_model::rename::Renaming;
+use windlass_store::Batch;
 
 use crate::error::Error;
 use crate::upkeep::Upkeep;
+use crate::wiring::move_past_targets;
 
 /// The result of renaming an assembly.
 #[derive(Debug, Clone, Serialize)]
@@ -46,8 +48,10 @@ impl Upkeep<'_> {
     ) -> Result<RenameView, Error> {
         let store = self.windlass.store_of(from).await?;
         let renaming = Renaming { from: from.clone(), to: to.clone() };
-        let documents = self.windlass.environments().renamed(&*store, &renaming).await?;
-        let environments = documents.iter().map(|draft| draft.key.name.to_string()).collect();
+        let drafts = self.windlass.environments().renamed(&*store, &renaming).await?;
+        let environments = drafts.iter().map(|draft| draft.key.name.to_string()).collect();
+        let documents = drafts.into_iter().fold(Batch::new(), Batch::put_document);
+        let documents = move_past_targets(&*store, &renaming, documents).await?;
         let record = store.assembly(from).await?;
         let application = record.and_then(|record| record.application).map(|launched| launched.title);
         let engine = self.windlass.engine(store);

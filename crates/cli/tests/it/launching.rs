@@ -1039,6 +1039,68 @@ fn a_queued_launch_changes_no_assembly() {
     assert_eq!(env.json(&["history", "twice"])["processes"].as_array().unwrap().len(), 1);
 }
 
+/// Runs the daemon until it has printed `text` so many times.
+fn daemon_until(env: &TestEnv, text: &str, times: usize) {
+    let daemon = env.spawn(&["run", "--health", "0"]);
+    until(text, || daemon.stdout().matches(text).count() == times);
+    daemon.signal(rustix::process::Signal::INT);
+    assert_eq!(daemon.end().code(), Some(0));
+}
+
+/// A queued launch keeps its name for its application. No later launch or discovery takes this name.
+#[test]
+fn queued_launches_have_different_names() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "--queue"]);
+    env.ok(&["app", "launch", "VM", "--queue"]);
+    env.ok(&["app", "launch", "VM", "--queue", "--count", "2"]);
+    let dry = env.ok(&["app", "launch", "VM", "--dry-run"]);
+    assert!(dry.out().contains("vm-5: 2 steps"), "{dry}");
+    env.ok(&["app", "launch", "VM"]);
+    env.write("cloud/listed", r#"{"i-2": {"name": "vm"}}"#);
+    let discovered = env.ok(&["app", "discover", "factory"]);
+    assert!(discovered.out().contains("i-2: adopted, application `vm-6`"), "{discovered}");
+    daemon_until(&env, " completed", 4);
+    let status = env.json(&["status"]);
+    let names = status["assemblies"].as_array().unwrap().iter().map(|of| of["name"].as_str().unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), ["factory", "vm", "vm-2", "vm-3", "vm-4", "vm-5", "vm-6"]);
+}
+
+/// A queued reconfiguration contains all values of the application. If a value changes before it runs, the daemon refuses
+/// it, because it would restore the old value.
+#[test]
+fn a_queued_reconfiguration_undoes_no_other_change() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    let [large, huge] = ["configuration.size=large", "configuration.size=huge"];
+    let vm = ["app", "reconfigure", "vm"];
+    env.ok(&[&vm[..], &["-p", large, "--queue"]].concat());
+    let refused = env.refuses(&[&vm[..], &["-p", "configuration.id=i-2", "--queue"]].concat());
+    assert_snapshot!(refused, @"error[WL0762]: q3 of `vm` is pending, and this reconfiguration would undo its change; execute q3 with `windlass run`, or withdraw it with `windlass cancel vm q3`, and repeat the command");
+    env.ok(&[&vm[..], &["-p", "configuration.id=i-3"]].concat());
+    let refused = "`vm` has changed since this reconfiguration was requested";
+    daemon_until(&env, refused, 1);
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "small");
+    env.ok(&[&vm[..], &["-p", large]].concat());
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
+
+    // The next revision differs only in a comment.
+    env.ok(&[&vm[..], &["-p", huge, "--queue"]].concat());
+    env.edit("vm.yaml", "application:\n", "application: # the second one\n");
+    publish(&env);
+    env.ok(&[&vm[..], &["--latest"]].concat());
+    daemon_until(&env, refused, 1);
+    let status = &env.json(&["status", "vm"])["assemblies"][0];
+    let found = (&status["application"]["revision"], &status["outputs"]["compute.size"]);
+    assert_eq!(found, (&2.into(), &"large".into()));
+
+    // Nothing has changed since this request.
+    env.ok(&[&vm[..], &["-p", huge, "--queue"]].concat());
+    env.ok(&["app", "check"]);
+    daemon_until(&env, " completed", 1);
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "huge");
+}
+
 #[test]
 fn wrong_input_changes_nothing() {
     let env = cloud();
@@ -1403,6 +1465,40 @@ fn a_renamed_location_is_declared_again() {
     assert_eq!(machines(&env), 0);
 }
 
+/// A secret may be a map or a list. A reconfiguration of another value keeps it.
+#[test]
+fn a_reconfiguration_keeps_secret_maps_and_lists() {
+    let env = cloud();
+    env.edit(
+        "vm.yaml",
+        "id: configuration(string)}",
+        "id: configuration(string), login: {type: configuration(object), sensitive: true}, \
+         keys: {type: configuration(list<string>), sensitive: true}}",
+    );
+    let keep = "size=request[\"configuration\"][\"configuration.size\"]";
+    env.edit("scripts/vm/reconfigure.py", keep, "last=request[\"configuration\"]");
+    publish(&env);
+    env.write(
+        "secrets.yaml",
+        "configuration.login: {user: me, password: hunter22}\nconfiguration.keys: [first-key, second-key]\n",
+    );
+    env.ok(&["app", "launch", "VM", "--params", "secrets.yaml", "-p", "configuration.id=i-1"]);
+    let last = || {
+        let machine: serde_json::Value = serde_json::from_str(&env.read("cloud/i-1")).unwrap();
+        machine["last"].to_string()
+    };
+    env.ok(&["app", "reconfigure", "vm", "-p", "configuration.size=large"]);
+    assert_snapshot!(last(), @r#"{"configuration.id":"i-1","configuration.keys":["first-key","second-key"],"configuration.login":{"password":"hunter22","user":"me"},"configuration.size":"large"}"#);
+    env.write("secrets.yaml", "configuration.login: {user: me, password: hunter33}\n");
+    env.ok(&["app", "reconfigure", "vm", "--params", "secrets.yaml"]);
+    env.ok(&["app", "reconfigure", "vm", "-p", "configuration.size=huge"]);
+    assert_snapshot!(last(), @r#"{"configuration.id":"i-1","configuration.keys":["first-key","second-key"],"configuration.login":{"password":"hunter33","user":"me"},"configuration.size":"huge"}"#);
+    for command in [&["history", "vm", "--format", "json"][..], &["status", "vm", "--format", "json"]] {
+        let run = env.ok(command);
+        assert!(!run.stdout.contains("hunter") && !run.stdout.contains("first-key"), "{run}");
+    }
+}
+
 /// Launches a second factory of the cloud `cloud`, as a service of an environment of its own.
 fn second_factory(env: &TestEnv, name: &str, cloud: &str) {
     let folder = format!("configuration.cloud={}", env.path(cloud).display());
@@ -1435,6 +1531,29 @@ fn a_machine_belongs_to_one_factory() {
     env.run(&["app", "launch", "VM", "--name", "half", "-p", "configuration.size=half"]);
     let run = env.run(&["app", "discover", "staging"]);
     assert!(run.out().contains("waits: the launch of `half` may have made it"), "{run}");
+}
+
+/// Two factories with different secret maps have different configurations, so they may find the same natural id.
+#[test]
+fn factories_with_different_secret_maps_are_no_twins() {
+    let env = cloud();
+    env.edit(
+        "factory.yaml",
+        "          token:",
+        "          login: {type: configuration(object), sensitive: true}\n          token:",
+    );
+    env.ok(&["app", "publish", "factory.yaml", "--name", "VM Factory", "--scripts", "scripts"]);
+    for account in ["one", "other"] {
+        env.write(account, format!("configuration.login: {{user: {account}}}\n"));
+    }
+    env.ok(&["app", "reconfigure", "factory", "--latest", "--params", "one"]);
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-one"]);
+    second_factory(&env, "staging", "cloud");
+    env.ok(&["app", "reconfigure", "staging", "--params", "one"]);
+    let run = env.run(&["app", "discover", "staging"]);
+    assert!(run.out().contains("i-one: new: it is the instance of `vm`"), "{run}");
+    env.ok(&["app", "reconfigure", "staging", "--params", "other"]);
+    assert_snapshot!(env.ok(&["app", "discover", "staging"]).out(), @"i-one: adopted, application `machine-i-one`");
 }
 
 /// The discoveries of two factories with the same configuration run at the same time, as under a daemon. Both find a
@@ -1597,6 +1716,24 @@ fn the_daemon_checks_and_discovers() {
     daemon.signal(rustix::process::Signal::TERM);
     let run = daemon.end();
     assert_eq!(run.code(), Some(0), "{run}");
+}
+
+/// After a factory was renamed, a running daemon checks the factory's applications and runs its discovery.
+#[test]
+fn the_daemon_follows_a_renamed_factory() {
+    let env = cloud_discovered("0/2 * * * * ? *");
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-1"]);
+    let daemon = env.spawn(&["run", "--health", "1"]);
+    let said = |text: &str| daemon.stdout().contains(text);
+    until("it is checked", || count(&env, "check") > 1);
+    until("it is renamed", || env.run(&["rename", "factory", "machines"]).code() == Some(0));
+    let before = env.read("cloud/i-1");
+    env.write("cloud/i-1", before.replacen('{', r#"{"ill": "the disk is full", "#, 1));
+    until("its status is reported", || said("vm: degraded: the disk is full"));
+    env.write("cloud/i-2", r#"{"ip": "203.0.113.9", "size": "huge"}"#);
+    until("it is adopted", || said("adopts i-2, which machines has found"));
+    daemon.signal(rustix::process::Signal::TERM);
+    assert_eq!(daemon.end().code(), Some(0));
 }
 
 /// If a discovery fails repeatedly, the daemon reports the first failure, although the stderr of the script differs each

@@ -162,6 +162,30 @@ fn the_daemon_leaves_dangling_references() {
     assert_eq!(references(&env, "petclinic"), ["vm-1 dangling vm"]);
 }
 
+/// After a factory was renamed, the references of its applications stay dangling. A later factory of the old name has
+/// no part in them.
+#[test]
+fn dangling_references_follow_a_renamed_factory() {
+    let env = project();
+    pets(&env);
+    env.write("cloud/vms/i-1.json", r#"{"ip": "203.0.113.1"}"#);
+    env.ok(&["app", "discover", "vms"]);
+    env.ok(&["app", "launch", "PetClinic"]);
+    env.ok(&["app", "forget", "i-1", "--yes", "--force"]);
+    assert_eq!(references(&env, "petclinic"), ["vm-1 dangling i-1"]);
+    env.ok(&["rename", "pets", "clinics"]);
+    assert_eq!(references(&env, "petclinic"), ["vm-1 dangling i-1"]);
+    pets(&env);
+    env.ok(&["app", "launch", "PetClinic", "--name", "later", "--factory", "pets"]);
+    assert_eq!(references(&env, "later"), ["vm-1 pending -"]);
+    // The old name of the factory is free again, and so are its references.
+    env.ok(&["app", "destroy", "later", "pets"]);
+    env.ok(&["prune", "pets", "--keep", "0", "--older", "0s"]);
+    env.ok(&["rename", "clinics", "pets"]);
+    assert_eq!(references(&env, "petclinic"), ["vm-1 dangling i-1"]);
+    env.is_quiet();
+}
+
 /// The refusal of a service names only the pins that the service lacks.
 #[test]
 fn a_service_may_lack_one_of_several_pins() {

@@ -27,7 +27,7 @@ use super::env::EngineEnv;
 use super::fingerprint::PlanFingerprint;
 use super::found::{self, Found};
 use super::look::Seen;
-use super::request::{Arguments, Desired, Request, UpOptions};
+use super::request::{Arguments, BaseVersion, Desired, Request, UpOptions};
 use crate::current::current;
 use crate::error::{EngineError, ProtectedPart};
 use crate::package_diffs::note_package_diffs;
@@ -411,6 +411,11 @@ fn up(
         let (name, other) = (before.name.clone(), before.descriptor.clone());
         return Err(EngineError::NameTaken { name, other });
     }
+    if let (Some(before), Some(base)) = (before, &options.base)
+        && BaseVersion::of(before) != **base
+    {
+        return Err(EngineError::OtherVersion(before.name.clone()));
+    }
     let (secrets, renamed) = name_apart(secrets, old_secrets);
     topology.rename_secrets(&renamed);
     for value in parameters.values_mut() {
@@ -432,6 +437,7 @@ fn up(
         max_surge,
         only_new: _,
         keeps_instances: _,
+        base: _,
         current_packages: _,
     } = options;
     let mut references = topology.referenced();

@@ -50,7 +50,9 @@ pub use prune::Pruned;
 pub use recorded::{RecordedSecrets, monitor_of, outputs};
 pub use references::{Offer, offer};
 pub use replay::calls_of;
-pub use request::{Answer, Argument, Arguments, Desired, PublishedOutputs, Request, Selection, UpOptions};
+pub use request::{
+    Answer, Argument, Arguments, BaseVersion, Desired, PublishedOutputs, Request, Selection, UpOptions,
+};
 pub use transfer::{Bundle, HandOver};
 pub use turn::{DutyTurn, FactoryDuty, Turn, TurnTime, take_turn};
 pub use upkeep::Upkeep;

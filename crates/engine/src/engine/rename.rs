@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_lifecycle::Plan;
-use windlass_model::document::DocumentDraft;
 use windlass_model::record::{Event, EventDraft, PlanText};
 use windlass_model::rename::Renaming;
 use windlass_model::{AssemblyName, ProcessId, Seq};
@@ -24,8 +23,8 @@ impl Upkeep<'_> {
     /// changes the name in the records of two kinds of other assemblies: assemblies with a reference to the renamed
     /// assembly, and assemblies that the renamed assembly owns (`AssemblyRecord::owner`).
     ///
-    /// `documents` are the project's documents that name the assembly. The caller has already replaced the old name
-    /// by the new name in these documents.
+    /// `documents` contains the changes of the project's documents that name the assembly: in each document, the new
+    /// name replaces the old name.
     ///
     /// Returns the names of the other assemblies whose records have changed.
     ///
@@ -35,7 +34,7 @@ impl Upkeep<'_> {
     pub async fn rename(
         &self,
         renaming: &Renaming,
-        documents: Vec<DocumentDraft>,
+        documents: Batch,
         holder: &Holder,
         stop: &Stop,
     ) -> Result<BTreeSet<AssemblyName>, EngineError> {
@@ -59,7 +58,7 @@ impl Upkeep<'_> {
     async fn rename_under(
         &self,
         renaming: &Renaming,
-        documents: Vec<DocumentDraft>,
+        documents: Batch,
         lease: &Lease,
         beside: &mut Vec<Lease>,
         stop: &Stop,
@@ -95,8 +94,7 @@ impl Upkeep<'_> {
         // The history of the old name moves to the new name, so the old name keeps no process.
         let moved = moved(from, MovedTo::Assembly(to.clone()), None);
         let commands = commands::renamed(&**self.store, renaming).await?;
-        let documents = documents.into_iter().chain([moved]);
-        let batch = documents.fold(Batch::new(), Batch::put_document).rename(rename).event(event);
+        let batch = documents.put_document(moved).rename(rename).event(event);
         let batch = commands.into_iter().fold(batch, Batch::put_document);
         let leases = beside.iter().filter(|held| held.scope != *to).chain([lease]);
         self.store.commit(&new, batch.beside(leases)).await?;

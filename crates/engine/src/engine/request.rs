@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_driver::Package;
 use windlass_model::assembly::{MaxSurge, MaxUnavailable};
-use windlass_model::record::{Assumption, CallRecord, Intent, LaunchedFrom};
+use windlass_model::record::{AssemblyRecord, Assumption, CallRecord, Intent, LaunchedFrom};
 use windlass_model::{
-    AssemblyName, CallId, CommandName, DescriptorName, ElementName, PropertyName, State, Topology,
+    AssemblyName, CallId, CommandName, DescriptorName, ElementName, ProcessId, PropertyName, State, Topology,
 };
 use windlass_secret::{SecretRef, Sensitive};
 
@@ -328,6 +328,27 @@ pub struct UpOptions {
     /// launched application sets this option, so it never launches the application again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_instances: bool,
+    /// The version of the existing assembly from which the desired assembly was derived. If the assembly has another
+    /// version when the plan is made, the intent is refused, because it would undo the change between the two versions.
+    /// `None` if the desired assembly does not depend on the existing assembly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Box<BaseVersion>>,
+}
+
+/// The version of an assembly from which a desired assembly was derived.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseVersion {
+    /// The process that wrote the version; `None` if no process has written a version.
+    version: Option<ProcessId>,
+    /// The published application, with its revision. A change of the revision alone creates no new version.
+    application: Option<LaunchedFrom>,
+}
+
+impl BaseVersion {
+    /// Returns the present version of an assembly.
+    pub fn of(record: &AssemblyRecord) -> Self {
+        Self { version: record.version, application: record.application.clone() }
+    }
 }
 
 impl Default for UpOptions {
@@ -345,6 +366,7 @@ impl Default for UpOptions {
             current_packages: false,
             only_new: false,
             keeps_instances: false,
+            base: None,
         }
     }
 }

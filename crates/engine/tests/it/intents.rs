@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass_engine::{EngineError, Request, Stop};
+use windlass_engine::{BaseVersion, EngineError, Request, Stop};
 use windlass_model::record::{Effect, ProcessStatus};
 use windlass_store::{Store as _, StoreError};
 
@@ -52,6 +52,25 @@ async fn a_name_belongs_to_one_descriptor() {
     other.descriptor = "assembly::other::1.0".parse().unwrap();
     let error = rig.up(other).await.unwrap_err();
     assert!(matches!(error, EngineError::NameTaken { .. }), "{error}");
+}
+
+/// A desired assembly that was derived from a recorded version would undo a later change.
+#[tokio::test(start_paused = true)]
+async fn a_change_of_an_earlier_version_is_refused() {
+    let rig = Rig::new(Effect::Once);
+    let based = |sketch: &Sketch, base: &BaseVersion| {
+        let mut desired = sketch.desired();
+        desired.options.base = Some(Box::new(base.clone()));
+        desired
+    };
+    let present = async || BaseVersion::of(&rig.store.assembly(&assembly_name("t")).await.unwrap().unwrap());
+    let (one, two) = (Sketch::new(&["a"]), Sketch::new(&["a", "b"]));
+    rig.up(one.desired()).await.unwrap();
+    let first = present().await;
+    rig.up(based(&two, &first)).await.unwrap();
+    let error = rig.up(based(&one, &first)).await.unwrap_err();
+    assert!(matches!(error, EngineError::OtherVersion(_)), "{error}");
+    rig.up(based(&one, &present().await)).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

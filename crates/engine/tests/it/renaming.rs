@@ -23,7 +23,7 @@ fn renaming(from: &str, to: &str) -> Renaming {
 
 async fn rename(rig: &Rig, from: &str, to: &str) -> Result<BTreeSet<AssemblyName>, EngineError> {
     let (engine, holder) = rig.engine();
-    engine.upkeep().rename(&renaming(from, to), Vec::new(), &holder, &Stop::default()).await
+    engine.upkeep().rename(&renaming(from, to), Batch::new(), &holder, &Stop::default()).await
 }
 
 /// Returns everything that the store has of an assembly, as text, except the events about renaming.
@@ -207,7 +207,7 @@ async fn a_killed_rename_is_done_or_not() {
         let (renaming, stop) = (renaming("t", "u"), Stop::default());
         let upkeep = engine.upkeep();
         let renamed = tokio::select! {
-            renamed = upkeep.rename(&renaming, Vec::new(), &holder, &stop) => renamed.is_ok(),
+            renamed = upkeep.rename(&renaming, Batch::new(), &holder, &stop) => renamed.is_ok(),
             () = life.dead() => false,
         };
         life.kill();

@@ -52,7 +52,11 @@ impl Daemon<'_> {
                 self.changed.insert(name.clone());
             }
             Event::Renamed { from, .. } => {
-                self.changed.extend(from.parse::<AssemblyName>().ok());
+                if let Ok(from) = from.parse::<AssemblyName>() {
+                    // The records of a factory's applications name the factory.
+                    self.changed.extend(self.applications.of(&from).cloned());
+                    self.changed.insert(from);
+                }
                 self.changed.insert(name.clone());
             }
             Event::Exported { .. } | Event::Imported { .. } | Event::Forgotten { .. } => {

@@ -52,8 +52,8 @@ windlass_source::codes! {
          Choose one: `windlass app launch TITLE --factory NAME`. `windlass env show ENVIRONMENT` lists the services.";
     NOT_CHANGEABLE = "WL0762", "application that can't be changed",
         "Reconfigurations and commands change an existing instance, and never create or replace one. The launch of the \
-         application has not succeeded, the application is not Active or is being destroyed, or the change would replace \
-         its instance; \
+         application has not succeeded, the application is not Active or is being destroyed, another reconfiguration is \
+         queued, or the change would replace its instance; \
          the message says which. No script was run, and nothing was changed.\n\n\
          `windlass retry NAME` repeats a launch, and `windlass app destroy NAME` removes the application with its \
          instance. Then launch it again with the new values.";

@@ -1,7 +1,7 @@
 //! Discovery of instances by the script of a factory. The found instances are compared with the records, and
 //! unknown instances are adopted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
@@ -16,7 +16,7 @@ use windlass_store::Snapshot;
 
 use super::desired::{Inputs, Launchable, desired};
 use super::error::{LaunchError, described};
-use super::launcher::{Launcher, location_of};
+use super::launcher::{Launcher, location_of, taken_names};
 use super::managed::{Decision, known};
 use super::title::free;
 use super::twin::Twins;
@@ -113,7 +113,7 @@ impl Launcher<'_> {
         // Another command may take a name in the meantime. The adoption is then refused, and the next
         // discovery tries it again. The names are read before the twins: if a twin adopts an instance after its
         // applications are read here, it takes the name that this discovery also chooses for the instance.
-        let mut taken: BTreeSet<AssemblyName> = store.assembly_names().await?.into_iter().collect();
+        let mut taken = taken_names(&*store).await?;
         let twins = Twins::of(&*store, &snapshot).await?;
         known.launching.extend_from_slice(&twins.launching);
         let search = Search {

@@ -3,7 +3,7 @@
 use thiserror::Error;
 use windlass_driver::Failure;
 use windlass_model::pins::PinId;
-use windlass_model::{AssemblyName, CommandId, State};
+use windlass_model::{AssemblyName, CommandId, RequestId, State};
 use windlass_source::{Code, suggest};
 
 use super::codes;
@@ -129,6 +129,17 @@ pub enum LaunchError {
         "the change would replace the instance of `{0}`; destroy it with `windlass app destroy {0}`, and launch it again"
     )]
     WouldReplace(AssemblyName),
+    /// Another reconfiguration of the application is queued.
+    #[error(
+        "{request} of `{name}` is pending, and this reconfiguration would undo its change; execute {request} with \
+         `windlass run`, or withdraw it with `windlass cancel {name} {request}`, and repeat the command"
+    )]
+    Queued {
+        /// The name of the application.
+        name: AssemblyName,
+        /// The id of the queued request.
+        request: RequestId,
+    },
     /// The factory has no discovery script.
     #[error("`{0}` has no discovery: its manifest has no `component.discoveryScript`")]
     NoDiscovery(AssemblyName),
@@ -211,7 +222,8 @@ impl LaunchError {
             Self::NotLaunched(_)
             | Self::BeingDestroyed(_)
             | Self::NotActive { .. }
-            | Self::WouldReplace(_) => codes::NOT_CHANGEABLE,
+            | Self::WouldReplace(_)
+            | Self::Queued { .. } => codes::NOT_CHANGEABLE,
             Self::NoDiscovery(_) | Self::NotOneEnvironment { .. } => codes::NO_DISCOVERY,
             Self::Discovery { .. } => codes::DISCOVERY,
             Self::NoCommand { .. } => codes::NO_COMMAND,

@@ -1,11 +1,12 @@
 //! Launch, reconfiguration, health checks and removal of applications.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use windlass_driver::{Package, location};
 use windlass_engine::{
-    Absence, CheckEnd, Checked, Consent, EngineError, Request, Stop, check as check_health, is_destroyed,
+    Absence, BaseVersion, CheckEnd, Checked, Consent, EngineError, Request, Stop, check as check_health,
+    is_destroyed,
 };
 use windlass_manifest::Role;
 use windlass_manifest::environment::Environment;
@@ -13,13 +14,14 @@ use windlass_manifest::resolution::Offers;
 use windlass_model::assembly::ElementKind;
 use windlass_model::document::DocumentName;
 use windlass_model::record::{CallRecord, Intent, LaunchedFrom};
-use windlass_model::{Action, AssemblyName, Element, PropertyName, State, Transition};
-use windlass_secret::SecretRef;
+use windlass_model::request::RequestRecord;
+use windlass_model::{Action, AssemblyName, Element, State, Transition};
 use windlass_source::{Diagnostic, Diagnostics};
-use windlass_store::{Snapshot, StoreError};
+use windlass_store::{Snapshot, Store, StoreError};
 
 use super::desired::{Inputs, Launchable, Services, desired};
 use super::error::LaunchError;
+use super::parameters::given;
 use super::title::free;
 use crate::applications::PublishedApplication;
 use crate::error::Error;
@@ -185,7 +187,7 @@ impl<'w> Launcher<'w> {
     }
 
     /// Chooses the name of the assembly that a launch will create: the requested name, or else the short name of the
-    /// published application. If an assembly already has the short name, or if `refused` contains it, appends a number.
+    /// published application. If the short name is taken, or if `refused` contains it, appends a number.
     ///
     /// # Errors
     /// Fails if an assembly already has the requested name.
@@ -196,14 +198,18 @@ impl<'w> Launcher<'w> {
         refused: &[AssemblyName],
     ) -> Result<AssemblyName, Error> {
         let store = self.windlass.store(false).await?;
-        let taken = match &store {
-            Some(store) => store.assembly_names().await?,
-            None => Vec::new(),
+        let Some(name) = &input.name else {
+            let taken = match &store {
+                Some(store) => taken_names(&**store).await?,
+                None => BTreeSet::new(),
+            };
+            return Ok(free(&published.name, |name| taken.contains(name) || refused.contains(name)));
         };
-        match &input.name {
-            Some(name) if taken.contains(name) => Err(LaunchError::NameInUse(name.clone()).into()),
-            Some(name) => Ok(name.clone()),
-            None => Ok(free(&published.name, |name| taken.contains(name) || refused.contains(name))),
+        match &store {
+            Some(store) if store.assembly(name).await?.is_some() => {
+                Err(LaunchError::NameInUse(name.clone()).into())
+            }
+            _ => Ok(name.clone()),
         }
     }
 
@@ -266,8 +272,21 @@ impl<'w> Launcher<'w> {
         input: &ReconfigureInput,
         published: &PublishedApplication,
     ) -> Result<Pending<'w>, Error> {
+        self.is_not_queued(name).await?;
         let (request, warnings) = self.reconfigure_request(name, input, published).await?;
         self.windlass.ask_for_new(name, request, warnings).await
+    }
+
+    /// Refuses a reconfiguration if an earlier one is queued. After the earlier one, the engine would refuse it.
+    async fn is_not_queued(&self, name: &AssemblyName) -> Result<(), Error> {
+        let Some(store) = self.windlass.store(false).await? else { return Ok(()) };
+        let mut requests = store.requests().await?.into_iter();
+        match requests.find(|request| request.assembly == *name && request.intent == Intent::Up) {
+            Some(RequestRecord { id, .. }) => {
+                Err(LaunchError::Queued { name: name.clone(), request: id }.into())
+            }
+            None => Ok(()),
+        }
     }
 
     async fn reconfigure_request(
@@ -308,6 +327,8 @@ impl<'w> Launcher<'w> {
         };
         let (mut desired, mut warnings) = desired(&application, &inputs)?;
         desired.options.keeps_instances = true;
+        // The request contains the values of all pins. Another command may change some of them before the request runs.
+        desired.options.base = Some(Box::new(BaseVersion::of(&snapshot.assembly)));
         warnings.extend(dropped.into_keys().map(|pin| {
             let message =
                 format!("revision {} has no parameter `{pin}`, so its value is dropped", published.revision);
@@ -390,6 +411,14 @@ impl<'w> Launcher<'w> {
     }
 }
 
+/// Returns the names that a new assembly can't have: the names of existing assemblies, and the names in queued requests.
+/// For example, a queued launch creates its assembly later.
+pub(super) async fn taken_names(store: &dyn Store) -> Result<BTreeSet<AssemblyName>, StoreError> {
+    let mut taken: BTreeSet<AssemblyName> = store.assembly_names().await?.into_iter().collect();
+    taken.extend(store.requests().await?.into_iter().map(|request| request.assembly));
+    Ok(taken)
+}
+
 pub(super) fn launched_from(snapshot: &Snapshot) -> Result<&LaunchedFrom, LaunchError> {
     let not_one = || LaunchError::NotAnApplication(snapshot.assembly.name.clone());
     snapshot.assembly.application.as_ref().ok_or_else(not_one)
@@ -465,21 +494,4 @@ pub(super) fn component(snapshot: &Snapshot) -> Option<&Element> {
 pub(super) fn location_of(snapshot: &Snapshot) -> &str {
     let property = component(snapshot).and_then(|found| found.properties.get(location::DEPLOYMENT_LOCATION));
     property.and_then(|property| property.value.as_ref()?.as_literal()).unwrap_or_default()
-}
-
-/// Returns the recorded parameters of an application. The result contains the values of secrets, not references to
-/// them.
-fn given(snapshot: &Snapshot) -> BTreeMap<String, Value> {
-    let text = |secret: SecretRef| {
-        let bytes = snapshot.secrets.get(&secret)?;
-        String::from_utf8(bytes.expose().clone()).ok().map(Value::from)
-    };
-    let value = |(name, value): (&PropertyName, &Value)| {
-        let value = match SecretRef::from_value(value) {
-            Some(secret) => text(secret)?,
-            None => value.clone(),
-        };
-        Some((name.to_string(), value))
-    };
-    snapshot.assembly.parameters.iter().filter_map(value).collect()
 }

@@ -9,6 +9,7 @@
 //! | `codes`, `error` | the errors, and their codes |
 //! | `title` | names of new assemblies |
 //! | `desired` | the engine's input for an application |
+//! | `parameters` | the parameters of an application, with the values of its secrets |
 //! | `managed` | the recorded applications of a factory |
 //! | `twin` | other factories that manage the same instances |
 //! | `discovery` | discovery by the script of a factory, and adoption of the found instances |
@@ -24,6 +25,7 @@ mod error;
 mod jobs;
 mod launcher;
 mod managed;
+mod parameters;
 mod title;
 mod twin;
 

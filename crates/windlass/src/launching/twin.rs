@@ -4,14 +4,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use serde_json::Value;
 use windlass_model::AssemblyName;
-use windlass_model::name::PropertyName;
 use windlass_model::record::AssemblyRecord;
-use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Snapshot, Store};
 
 use super::managed::{Known, known};
+use super::parameters::given;
 use crate::error::Error;
 
 /// The applications of the twins of a factory.
@@ -29,6 +27,7 @@ impl Twins {
     /// manifest and the same configuration.
     pub(super) async fn of(store: &dyn Store, snapshot: &Snapshot) -> Result<Self, Error> {
         let factory = &snapshot.assembly;
+        let configuration = given(snapshot);
         let title = |record: &AssemblyRecord| record.application.as_ref().map(|from| from.title.clone());
         // Applications have an owner, and factories have none. A store may contain many applications.
         let owned: HashSet<AssemblyName> = store.owned_names().await?.into_iter().collect();
@@ -42,7 +41,7 @@ impl Twins {
                 continue;
             }
             let Some(other) = store.load(&twin).await? else { continue };
-            if !have_same_configuration(snapshot, &other) {
+            if given(&other) != configuration {
                 continue;
             }
             let Known { by_natural, launching } = known(store, &twin).await?;
@@ -62,20 +61,4 @@ impl Twins {
              remove one of the two factories, or change its configuration with `windlass app reconfigure`"
         ))
     }
-}
-
-/// Tells whether two factories have the same configuration values. Secrets are compared by their texts.
-fn have_same_configuration(one: &Snapshot, other: &Snapshot) -> bool {
-    let is_same = |(name, value): (&PropertyName, &Value)| {
-        let Some(there) = other.assembly.parameters.get(name) else { return false };
-        match (SecretRef::from_value(value), SecretRef::from_value(there)) {
-            (Some(here), Some(there)) => {
-                let (here, there) = (one.secrets.get(&here), other.secrets.get(&there));
-                here.map(Sensitive::expose) == there.map(Sensitive::expose)
-            }
-            _ => value == there,
-        }
-    };
-    let parameters = &one.assembly.parameters;
-    parameters.len() == other.assembly.parameters.len() && parameters.iter().all(is_same)
 }

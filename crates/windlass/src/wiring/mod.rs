@@ -22,6 +22,7 @@ mod reader;
 mod removal;
 mod view;
 
+pub(crate) use self::past::move_past_targets;
 pub(crate) use self::reader::{Mapping, Wiring, owned};
 pub(crate) use self::removal::Removal;
 pub use self::view::{InstanceReferenceView, ServiceReferenceView};

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use windlass_model::AssemblyName;
 use windlass_model::document::{DocumentDraft, DocumentKey, DocumentScope, Expected};
-use windlass_store::{Store, StoreError};
+use windlass_model::rename::Renaming;
+use windlass_store::{Batch, Store, StoreError};
 
 use crate::applications::document_name;
 use crate::error::Error;
@@ -91,4 +92,24 @@ pub(super) async fn note(
 /// Deletes the stored [`PastTargets`] of `factory`. The caller then removes the factory itself.
 pub(super) async fn forget(store: &dyn Store, factory: &AssemblyName) -> Result<(), Error> {
     Ok(store.drop_document(&key_of(factory), Expected::Any).await?)
+}
+
+/// Adds the renaming of a factory to `batch`: the stored [`PastTargets`] of the old name become those of the new name.
+/// Otherwise, the references would become pending, and a later factory of the old name would read these targets.
+pub(crate) async fn move_past_targets(
+    store: &dyn Store,
+    renaming: &Renaming,
+    batch: Batch,
+) -> Result<Batch, Error> {
+    let Some(before) = store.document(&key_of(&renaming.from)).await? else { return Ok(batch) };
+    // The removed applications keep their names, so the body stays as it is, even in a newer format.
+    let after = DocumentDraft {
+        key: key_of(&renaming.to),
+        expected: Expected::Any,
+        version: before.version,
+        body: before.body,
+        secrets: None,
+        packages: before.packages,
+    };
+    Ok(batch.drop_document(before.key, Expected::At(before.revision)).put_document(after))
 }
