@@ -36,14 +36,16 @@ pub(crate) fn engine(test: &str) -> bool {
         say(&format!("SKIPPED {test}: there is no engine, no `docker`, or no static busybox"));
         return false;
     };
-    LOADED.call_once(|| {
-        let image = ImageBuilder::new(IMAGE).busybox(busybox).unwrap().build().unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let archive = folder.path().join("image.tar");
-        std::fs::write(&archive, image.archive()).unwrap();
-        docker(&["load", "--input", archive.to_str().unwrap()]).unwrap();
-    });
+    LOADED.call_once(|| load(&ImageBuilder::new(IMAGE).busybox(busybox).unwrap()));
     true
+}
+
+/// Loads an image into the engine.
+fn load(image: &ImageBuilder) {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = folder.path().join("image.tar");
+    std::fs::write(&archive, image.build().unwrap().archive()).unwrap();
+    docker(&["load", "--input", archive.to_str().unwrap()]).unwrap();
 }
 
 /// Returns a project whose scripts run in containers.
@@ -321,6 +323,29 @@ fn one_job_by_hand_in_a_container() {
     );
     let run = env.run(&["exec", "--image", "No Name", "--runtime", "docker", "--", "true"]);
     assert!(run.stderr.contains("it is not a valid image name"), "{run}");
+}
+
+/// A fresh container and a warm container give a job the same variables of its image.
+#[rstest]
+#[case::fresh(&[])]
+#[case::warm(&["--setting", "pool=1"])]
+fn a_job_has_the_variables_of_its_image(#[case] settings: &[&str]) {
+    if !engine("a_job_has_the_variables_of_its_image") {
+        return;
+    }
+    let name = "windlass-test/cli-variables:1";
+    let tool =
+        "#!/bin/sh\necho $GREETING $LANG $OWN $TMPDIR; [ $HOME = $PWD ] && echo home; echo $WINDLASS_JOB";
+    let image = ImageBuilder::new(name).busybox("/bin/busybox".as_ref()).unwrap();
+    let image = image.file("opt/tool/mytool", 0o755, tool).env("PATH", "/opt/tool:/bin");
+    let image = image.env("GREETING", "hello").env("LANG", "C").env("OWN", "image").env("TMPDIR", "/none");
+    load(&image.env("HOME", "/root").env("WINDLASS_JOB", "none"));
+    let env = TestEnv::bare();
+    let args = ["exec", "--engine", "docker", "--image", name, "--env", "OWN=job"];
+    let run = env.ok(&[&args, settings, &["--", "mytool"]].concat());
+    let [variables, home, job] = run.stdout.lines().collect::<Vec<_>>()[..] else { panic!("{run}") };
+    assert_eq!((variables, home), ("hello C.UTF-8 job /tmp", "home"), "{run}");
+    assert!(job.starts_with("exec-"), "{run}");
 }
 
 #[test]

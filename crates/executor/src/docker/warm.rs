@@ -10,12 +10,12 @@
 //! and the runner exits. The warm container then ends, so a killed client leaves no warm container behind.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     fs::{self, File},
     io,
     path::{Path, PathBuf},
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
 };
 
@@ -35,11 +35,11 @@ use tokio::{
 use crate::{
     Job, Limits, Network, RuntimeError,
     docker::{
-        Description, DockerOptions, Engine, EngineError,
+        Description, DockerOptions, Engine, EngineError, EngineImage,
         container::{self, mount_of, no_health_check, volume_name, volume_problems},
         error::unavailable,
     },
-    pool::{Carrier, EndContainer, Shape, StartError, WarmContainer},
+    pool::{Carrier, ContainerNeeds, EndContainer, Shape, StartError, WarmContainer},
     runner,
 };
 
@@ -71,7 +71,8 @@ pub struct WarmContainers {
     /// Defaults of a job: its limits if the job sets no limits, and its user if the job names no user. Fresh
     /// containers have the same defaults.
     defaults: DockerOptions,
-    images: Mutex<HashSet<String>>,
+    /// Images that the engine has, by name.
+    images: Mutex<HashMap<String, EngineImage>>,
 }
 
 /// A client of a pool: one [`WarmContainers`] value. The client holds a lock on the file `<name>.lock` in `folder`. The
@@ -104,16 +105,19 @@ impl WarmContainers {
         })
     }
 
-    async fn has_image(&self, image: &str) -> bool {
-        if self.images.lock().unwrap_or_else(PoisonError::into_inner).contains(image) {
-            return true;
+    fn images(&self) -> MutexGuard<'_, HashMap<String, EngineImage>> {
+        self.images.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the image with this name. Returns `None` if the engine has no such image, or does not answer.
+    async fn image(&self, name: &str) -> Option<EngineImage> {
+        let known = self.images().get(name).cloned();
+        if known.is_some() {
+            return known;
         }
-        let inspected = self.engine.client().inspect_image(image);
-        let there = self.engine.call("look at an image", inspected).await.is_ok();
-        if there {
-            self.images.lock().unwrap_or_else(PoisonError::into_inner).insert(image.to_owned());
-        }
-        there
+        let image = self.engine.image(name).await.ok().flatten()?;
+        self.images().insert(name.to_owned(), image.clone());
+        Some(image)
     }
 
     /// Returns the volumes of a job with their mount points. Returns `None` if one of the volumes does not
@@ -193,17 +197,15 @@ type Input = Pin<Box<dyn tokio::io::AsyncWrite + Send>>;
 
 #[async_trait]
 impl Carrier for WarmContainers {
-    async fn shape(&self, job: &Job) -> Option<Shape> {
+    async fn needs(&self, job: &Job) -> Option<ContainerNeeds> {
         runner::program()?;
         // The runner (the program that runs jobs in a warm container) enforces no limit on open files.
         if job.limits.open_files.is_some() {
             return None;
         }
         let volumes = self.volumes(job).await?;
-        let image = job.image.clone()?;
-        if !self.has_image(&image).await {
-            return None;
-        }
+        let name = job.image.clone()?;
+        let image = self.image(&name).await?;
         let network = match &job.network {
             Network::Default | Network::None => "none".to_owned(),
             Network::Bridge => "bridge".to_owned(),
@@ -212,7 +214,8 @@ impl Carrier for WarmContainers {
         };
         let user = container::user(job.user.unwrap_or(self.defaults.user));
         let Limits { memory_bytes, pids, cpu_millis, .. } = job.limits;
-        Some(Shape { image: Some(image), network, user, memory_bytes, pids, cpu_millis, volumes })
+        let shape = Shape { image: Some(name), network, user, memory_bytes, pids, cpu_millis, volumes };
+        Some(ContainerNeeds { shape, image_env: image.env })
     }
 
     fn tmp(&self) -> Option<&str> {
@@ -225,7 +228,7 @@ impl Carrier for WarmContainers {
         let image = shape.image.as_deref().unwrap_or_default();
         let id = match self.create(shape, image).await {
             Err(EngineError::Refused { status: 404, message, .. }) => {
-                self.images.lock().unwrap_or_else(PoisonError::into_inner).remove(image);
+                self.images().remove(image);
                 return Err(StartError::Image { image: image.to_owned(), why: message });
             }
             created => created.map_err(RuntimeError::from)?,
