@@ -90,6 +90,20 @@ fn up_and_down_in_sandboxes(#[case] assembly: &str) {
     assert_eq!((run.code(), run.stdout.as_str()), (Some(1), "/work\n"), "{run}");
 }
 
+/// The folders of each job hide a volume at the same path, so such a path is refused.
+#[rstest]
+#[case::work("/work", "/work")]
+#[case::below("/tmp/cache", "/tmp")]
+fn a_volume_over_the_folders_of_a_sandbox_is_refused(#[case] path: &str, #[case] reserved: &str) {
+    let Some(env) = sandboxed("h_bta") else { return };
+    env.edit("windlass.yaml", "state: /state", &format!("state: {path}"));
+    let run = env.run(&up("h_bta"));
+    assert_eq!(run.code(), Some(1), "{run}");
+    let problem =
+        format!("the volume `state` can't be at `{path}`: `{reserved}` is reserved for the runtime");
+    assert!(run.stdout.contains(&problem), "{run}");
+}
+
 /// A command contacts a container engine only if jobs of the project may still run there.
 #[test]
 fn a_command_asks_no_engine_on_which_nothing_is_left() {

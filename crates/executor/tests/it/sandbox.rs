@@ -248,6 +248,11 @@ async fn a_volume_is_mounted_where_the_job_says() {
     let job = |script: &str| sh(script).volume("state".parse().unwrap(), "/var/lib/demo");
     assert_eq!(printed(&runtime, &job("echo kept > $WINDLASS_VOLUME_STATE/file; pwd")).await, "/work\n");
     assert_eq!(printed(&runtime, &job("cat /var/lib/demo/file; rm /var/lib/demo/file")).await, "kept\n");
+    for path in ["/work", "/tmp/", "/tmp/cache", "/dev/shm", "/proc", "//work", "/./work"] {
+        let job = sh("true").volume("state".parse().unwrap(), path);
+        let error = runtime.submit(&id("job"), &job).await.unwrap_err().to_string();
+        assert!(error.contains(&format!("the volume `state` can't be at `{path}`")), "{error}");
+    }
     for (path, why) in [
         ("var", "it is no absolute path below `/`"),
         ("/bin/sh", "`/bin/sh` is not a folder"),
