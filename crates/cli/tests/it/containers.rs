@@ -362,6 +362,24 @@ fn a_job_has_the_variables_of_its_image(#[case] settings: &[&str]) {
     assert!(job.starts_with("exec-"), "{run}");
 }
 
+/// A default limit of open files that this process can't set is lowered to the maximum.
+#[test]
+fn a_low_maximum_of_open_files_lowers_the_default() {
+    let Some(env) = sandboxed("h_bta") else { return };
+    let limited = |script: &str| {
+        let mut command = std::process::Command::new("sh");
+        env.settle(&mut command);
+        let windlass = env!("CARGO_BIN_EXE_windlass");
+        command.args(["-c", &format!("ulimit -n 1024; exec {windlass} {script}")]);
+        env.start(command).end()
+    };
+    let run = limited(&format!("exec --runtime sandbox --image {IMAGE} -- sh -c 'ulimit -n; ulimit -Hn'"));
+    assert_eq!((run.code(), run.stdout.as_str()), (Some(0), "1024\n1024\n"), "{run}");
+    let doctor = limited("doctor --format json").json();
+    let hardening = doctor["runtimes"][1]["hardening"].to_string();
+    assert!(hardening.contains("1024 open files") && !hardening.contains("4096"), "{hardening}");
+}
+
 #[test]
 fn one_job_by_hand() {
     let env = TestEnv::bare();

@@ -22,7 +22,7 @@ use crate::{
     confine::Confinement,
     image::{Image, ImageError, Reference, Store},
     process::{JobEnvironment, ProcessRuntime},
-    sandbox::SandboxOptions,
+    sandbox::{SandboxOptions, settable},
 };
 
 /// The kind of this runtime. In `windlass.yaml`, a location (a place where scripts run) chooses the runtime
@@ -60,7 +60,7 @@ impl SandboxRuntime {
         let bwrap = find(&bwrap).ok_or_else(|| unavailable(advice::missing(&bwrap)))?;
         let store = Store::open(store).map_err(|error| unavailable(error.to_string()))?;
         let jobs = ProcessRuntime::open_with(jobs).map_err(ours)?;
-        Ok(Self { jobs, store: Arc::new(store), bwrap, tmp_bytes, bounds })
+        Ok(Self { jobs, store: Arc::new(store), bwrap, tmp_bytes, bounds: settable(bounds) })
     }
 
     /// Returns the image store.

@@ -10,7 +10,7 @@ use std::{
 };
 
 use windlass_executor::{
-    End, Found, Job, JobEvent, JobId, Limits, OnOwnerDeath, Runtime, RuntimeError,
+    End, Found, Job, JobEvent, JobId, Limits, OnOwnerDeath, Runtime, RuntimeError, StartFailure,
     process::{Confinement, ControlGroups, ProcessOptions, ProcessRuntime, SupervisorCommand},
 };
 
@@ -531,6 +531,7 @@ async fn open_files_are_limited() {
     // A limit above the maximum can't be set, and the job reports it.
     limits.open_files = Some(u64::MAX - 1);
     let outcome = runtime.run(&id("job"), &sh("true").limits(limits)).await.unwrap();
-    assert!(matches!(outcome.end, End::NotStarted(_)), "{:?}", outcome.end);
+    let why = "its limit of open files can't be set: the host allows fewer".to_owned();
+    assert_eq!(outcome.end, End::NotStarted(StartFailure::Other(why)));
     place.is_left_clean(runtime).await;
 }

@@ -525,6 +525,12 @@ async fn a_sandbox_is_limited_where_nothing_is_asked_for() {
         // A failure of one job does not affect the next in its group.
         assert_eq!(printed(&runtime, &sh("echo well")).await, "well\n");
     }
+    // A job that asks for too much learns the reason.
+    let mut limits = Limits::default();
+    limits.open_files = Some(u64::MAX - 1);
+    let outcome = runtime.run(&id("job"), &sh("true").limits(limits)).await.unwrap();
+    let why = "its limit of open files can't be set: the host allows fewer".to_owned();
+    assert_eq!(outcome.end, End::NotStarted(StartFailure::Other(why)));
     // A job may ask for more than the default, not only for less.
     let mut limits = Limits::default();
     limits.open_files = Some(200);
