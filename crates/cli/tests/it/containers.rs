@@ -362,6 +362,25 @@ fn a_job_has_the_variables_of_its_image(#[case] settings: &[&str]) {
     assert!(job.starts_with("exec-"), "{run}");
 }
 
+/// Nothing is left of a killed `exec` after the next command, so that command is the last one that needs the engine.
+#[test]
+fn a_killed_job_by_hand_leaves_nothing_in_containers() {
+    if !engine("a_killed_job_by_hand_leaves_nothing_in_containers") {
+        return;
+    }
+    let env = TestEnv::bare();
+    let exec = ["exec", "--engine", "docker", "--image", IMAGE, "--"];
+    let killed = env.spawn(&[&exec[..], &["sh", "-c", "echo $WINDLASS_JOB; exec sleep 600"]].concat());
+    until("the job runs", || killed.stdout().ends_with('\n'));
+    let container = format!("name=windlass-{}", killed.stdout().trim());
+    killed.signal(rustix::process::Signal::KILL);
+    killed.end();
+    assert!(env.path(".windlass/clients").exists(), "the next command finds the engine");
+    env.ok(&[&exec[..], &["true"]].concat());
+    assert_eq!(docker(&["ps", "--all", "--quiet", "--filter", &container]).unwrap(), "");
+    assert!(!env.path(".windlass/clients").exists(), "no engine has to be asked any more");
+}
+
 /// A default limit of open files that this process can't set is lowered to the maximum.
 #[test]
 fn a_low_maximum_of_open_files_lowers_the_default() {
