@@ -25,7 +25,10 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use rustix::fs::{FlockOperation, flock, syncfs};
+use rustix::{
+    fs::{FlockOperation, flock, syncfs},
+    io::Errno,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -472,15 +475,27 @@ impl Store {
     /// renamed.
     fn fresh(&self) -> Result<Fresh, ImageError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = self.path.join("fresh").join(format!("{}-{number}", std::process::id()));
-        // An earlier process with the same process id may have left a folder with this name.
-        remove_tree(&path).map_err(io_error("remove", &path))?;
-        make(&path)?;
-        let lock = File::open(&path).map_err(io_error("open", &path))?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|errno| io_error("lock", &path)(errno.into()))?;
-        Ok(Fresh { path, lock })
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = self.path.join("fresh").join(format!("{}-{number}", std::process::id()));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                // The folder may belong to a process in another PID namespace. That process may have the same id.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+                made => made.map_err(io_error("make", &path))?,
+            }
+            // Until the folder is locked, a prune takes it for the folder of a dead process, and removes it.
+            match File::open(&path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                opened => {
+                    let lock = opened.map_err(io_error("open", &path))?;
+                    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+                        Ok(()) if is_at(&lock, &path) => return Ok(Fresh { path, lock }),
+                        Ok(()) | Err(Errno::WOULDBLOCK) => {}
+                        Err(errno) => return Err(io_error("lock", &path)(errno.into())),
+                    }
+                }
+            }
+        }
     }
 
     /// Removes incomplete images that dead processes have left.
@@ -489,6 +504,7 @@ impl Store {
         for entry in fs::read_dir(&folder).map_err(io_error("list", folder))?.flatten() {
             if let Ok(file) = File::open(entry.path())
                 && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
+                && is_at(&file, &entry.path())
             {
                 remove_tree(&entry.path()).map_err(io_error("remove", entry.path()))?;
             }
@@ -537,8 +553,11 @@ struct Fresh {
 
 impl Drop for Fresh {
     fn drop(&mut self) {
-        // If the folder can't be removed now, a later call of `prune` removes it.
-        let _left = remove_tree(&self.path);
+        // If the folder was renamed, another process may have created a folder with its old name.
+        if is_at(&self.lock, &self.path) {
+            // If the folder can't be removed now, a later call of `prune` removes it.
+            let _left = remove_tree(&self.path);
+        }
     }
 }
 

@@ -274,6 +274,27 @@ fn many_unpack_one_image_at_a_time() {
     assert_eq!(fs::read_dir(dir.path().join("store/fresh")).unwrap().count(), 0);
 }
 
+/// Processes in different PID namespaces have equal process ids. None of them takes the folder of another.
+#[test]
+fn the_folder_of_another_process_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("image.tar");
+    small().docker_archive(&path, "a:1");
+    let store = Store::open(dir.path().join("store")).unwrap();
+    let others = (0..64).map(|number| {
+        let folder = store.path().join(format!("fresh/{}-{number}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("file"), "").unwrap();
+        let lock = fs::File::open(&folder).unwrap();
+        lock.lock().unwrap();
+        (folder, lock)
+    });
+    let others: Vec<_> = others.collect();
+    store.import(&path, None).unwrap();
+    assert_eq!(store.prune(Prune::Unused).unwrap().removed, [small().id()]);
+    assert!(others.iter().all(|(folder, _)| folder.join("file").exists()));
+}
+
 /// An image can be imported again while a prune removes other images. Its name then stays.
 #[test]
 fn a_prune_keeps_the_name_of_an_image_that_was_imported_meanwhile() {
