@@ -48,6 +48,8 @@ pub struct ContainerNeeds {
 pub struct Shape {
     /// Reference of the container's image, as the job names it.
     pub image: Option<String>,
+    /// Id of the container's image. A reference such as a tag may later refer to an image with another id.
+    pub image_id: Option<String>,
     /// Network, in the notation of the container engine.
     pub network: String,
     /// User and group, in the notation of the container engine; the default user if empty.
