@@ -233,6 +233,11 @@ impl Runtime for PoolRuntime {
         self.fresh.submit(id, job).await
     }
 
+    async fn stored(&self, id: &JobId) -> bool {
+        // A job of the pool depends on this process until its end.
+        self.job(id).is_some() || self.fresh.stored(id).await
+    }
+
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
         if let Some(job) = self.job(id) {
             return Ok(job.outcome().map_or(Found::Running, |outcome| Found::of(&outcome)));

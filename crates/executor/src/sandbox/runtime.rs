@@ -190,6 +190,10 @@ impl Runtime for SandboxRuntime {
         }
     }
 
+    async fn stored(&self, id: &JobId) -> bool {
+        self.jobs.stored(id).await
+    }
+
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
         self.jobs.find(id).await.map_err(ours)
     }
