@@ -366,7 +366,7 @@ impl CallContext {
                 return Err(lost("it was stopped on request before its job started"));
             }
             self.submit(runtime, id, job).await?;
-            if self.once {
+            if self.once && self.is_stored(runtime, id).await {
                 record.accepted = true;
                 let recorded =
                     self.journal.store.commit(&self.journal.lease, Batch::new().put_job(record.clone()));
@@ -376,6 +376,16 @@ impl CallContext {
         let outcome = self.wait(runtime, id).await;
         drop(room);
         outcome
+    }
+
+    /// Waits until a submitted job no longer depends on this process. Returns `false` if the job never starts.
+    ///
+    /// If a stop is requested meanwhile, the function returns `true` at once, so that the caller can cancel the job.
+    async fn is_stored(&self, runtime: &Arc<dyn Runtime>, id: &JobId) -> bool {
+        tokio::select! {
+            stored = runtime.stored(id) => stored,
+            () = self.journal.stop.now.cancelled() => true,
+        }
     }
 
     /// Reserves disk space for the answer of a job. Otherwise, a full disk could cut the answer, and the engine

@@ -473,6 +473,16 @@ pub enum JobProblem {
         /// The path as given.
         path: String,
     },
+    /// The path of a volume is reserved for the runtime, or is below such a path.
+    #[error("the volume `{name}` can't be at `{path}`: `{reserved}` is reserved for the runtime")]
+    ReservedVolumePath {
+        /// The name of the volume.
+        name: VolumeName,
+        /// The path as given.
+        path: String,
+        /// The reserved path.
+        reserved: &'static str,
+    },
     /// Two volumes have the same name.
     #[error("the volume `{name}` is declared twice")]
     VolumeTwice {

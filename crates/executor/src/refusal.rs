@@ -17,6 +17,10 @@ const FIRST_LINE: u64 = 255;
 /// The error "exec format error", for which the standard library has no name.
 const ENOEXEC: i32 = 8;
 
+/// The error (`EDOM`) that a child reports if its limit of open files can't be set. The kernel's own error would look
+/// like an error of the program's file. No call that a child makes returns this error.
+pub(crate) const OPEN_FILES: i32 = 33;
+
 /// The reason why a program can't be run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
@@ -80,6 +84,9 @@ pub(crate) fn refusal(error: &io::Error, found: Found, exists: impl FnOnce(&str)
         }
         _ if error.raw_os_error() == Some(ENOEXEC) => {
             Refusal::NotExecutable("it is neither a program for this host nor a script with a `#!` line")
+        }
+        _ if error.raw_os_error() == Some(OPEN_FILES) => {
+            Refusal::Other("its limit of open files can't be set: the host allows fewer".to_owned())
         }
         _ => Refusal::Other(error.to_string()),
     }

@@ -23,8 +23,8 @@ pub trait Runtime: Send + Sync {
     /// Returns the optional capabilities of this runtime.
     fn capabilities(&self) -> Capabilities;
 
-    /// Submits a job. After `Ok`, the runtime has stored all input of the job, and starts the job as soon as
-    /// it has capacity.
+    /// Submits a job. After `Ok`, the runtime starts the job as soon as it has capacity. Until then, the input of
+    /// the job may exist only in the memory of this process (see [`stored`](Runtime::stored)).
     ///
     /// The method is idempotent. If jobs are submitted several times with one id, only the first of these
     /// jobs runs, and only once. Each later submission returns `Ok` and has no effect, even if the first job
@@ -36,6 +36,16 @@ pub trait Runtime: Send + Sync {
     /// program of a job can't be started, the runtime reports an [outcome](crate::End::NotStarted), not an
     /// error.
     async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError>;
+
+    /// Waits until a submitted job no longer depends on this process: the runtime has stored all input of the job,
+    /// or the job has ended. If this process dies earlier, the job never starts, and [`find`](Runtime::find) returns
+    /// [`Never`](Found::Never). Returns `false` if the runtime can't store the job; the job then never starts.
+    ///
+    /// The default implementation returns `true` at once. A runtime that queues jobs in memory implements the
+    /// method. A runtime that passes jobs to another runtime passes the call, too.
+    async fn stored(&self, _id: &JobId) -> bool {
+        true
+    }
 
     /// Returns the state of a job, even if another process submitted the job.
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError>;

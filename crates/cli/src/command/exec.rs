@@ -12,6 +12,7 @@ use windlass::executor::{
     End, Events, Job, JobEvent, JobId, Network, Outcome, Runtime, RuntimeError, Stream,
 };
 use windlass::project::Misfit;
+use windlass::runtimes::exec_job_id;
 use windlass::{Error, RuntimeRegistry, Windlass};
 
 use super::{complain, fail, open};
@@ -146,9 +147,7 @@ fn input() -> Result<Vec<u8>, String> {
 
 async fn execute(windlass: &Windlass, location: &Location, job: &Job) -> Result<Outcome, Error> {
     let runtime = windlass.runtime(location).await?;
-    let id: JobId = format!("exec-{}-{}", std::process::id(), windlass.now().as_millis())
-        .parse()
-        .expect("it is made of letters, digits and hyphens");
+    let id = exec_job_id(std::process::id(), windlass.now());
     runtime.submit(&id, job).await?;
     let canceller = tokio::spawn(cancel_when_stopped(runtime.clone(), id.clone(), signals::listen(GRACE)));
     let followed = follow(runtime.events(&id).await?).await;

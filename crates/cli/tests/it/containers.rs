@@ -36,14 +36,16 @@ pub(crate) fn engine(test: &str) -> bool {
         say(&format!("SKIPPED {test}: there is no engine, no `docker`, or no static busybox"));
         return false;
     };
-    LOADED.call_once(|| {
-        let image = ImageBuilder::new(IMAGE).busybox(busybox).unwrap().build().unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let archive = folder.path().join("image.tar");
-        std::fs::write(&archive, image.archive()).unwrap();
-        docker(&["load", "--input", archive.to_str().unwrap()]).unwrap();
-    });
+    LOADED.call_once(|| load(&ImageBuilder::new(IMAGE).busybox(busybox).unwrap()));
     true
+}
+
+/// Loads an image into the engine.
+fn load(image: &ImageBuilder) {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = folder.path().join("image.tar");
+    std::fs::write(&archive, image.build().unwrap().archive()).unwrap();
+    docker(&["load", "--input", archive.to_str().unwrap()]).unwrap();
 }
 
 /// Returns a project whose scripts run in containers.
@@ -86,6 +88,20 @@ fn up_and_down_in_sandboxes(#[case] assembly: &str) {
     assert!(!env.path(".windlass/rooms").exists(), "nothing is left of the jobs");
     let run = env.run(&["exec", "--image", IMAGE, "--", "sh", "-c", "pwd; exit 4"]);
     assert_eq!((run.code(), run.stdout.as_str()), (Some(1), "/work\n"), "{run}");
+}
+
+/// The folders of each job hide a volume at the same path, so such a path is refused.
+#[rstest]
+#[case::work("/work", "/work")]
+#[case::below("/tmp/cache", "/tmp")]
+fn a_volume_over_the_folders_of_a_sandbox_is_refused(#[case] path: &str, #[case] reserved: &str) {
+    let Some(env) = sandboxed("h_bta") else { return };
+    env.edit("windlass.yaml", "state: /state", &format!("state: {path}"));
+    let run = env.run(&up("h_bta"));
+    assert_eq!(run.code(), Some(1), "{run}");
+    let problem =
+        format!("the volume `state` can't be at `{path}`: `{reserved}` is reserved for the runtime");
+    assert!(run.stdout.contains(&problem), "{run}");
 }
 
 /// A command contacts a container engine only if jobs of the project may still run there.
@@ -321,6 +337,66 @@ fn one_job_by_hand_in_a_container() {
     );
     let run = env.run(&["exec", "--image", "No Name", "--runtime", "docker", "--", "true"]);
     assert!(run.stderr.contains("it is not a valid image name"), "{run}");
+}
+
+/// A fresh container and a warm container give a job the same variables of its image.
+#[rstest]
+#[case::fresh(&[])]
+#[case::warm(&["--setting", "pool=1"])]
+fn a_job_has_the_variables_of_its_image(#[case] settings: &[&str]) {
+    if !engine("a_job_has_the_variables_of_its_image") {
+        return;
+    }
+    let name = "windlass-test/cli-variables:1";
+    let tool =
+        "#!/bin/sh\necho $GREETING $LANG $OWN $TMPDIR; [ $HOME = $PWD ] && echo home; echo $WINDLASS_JOB";
+    let image = ImageBuilder::new(name).busybox("/bin/busybox".as_ref()).unwrap();
+    let image = image.file("opt/tool/mytool", 0o755, tool).env("PATH", "/opt/tool:/bin");
+    let image = image.env("GREETING", "hello").env("LANG", "C").env("OWN", "image").env("TMPDIR", "/none");
+    load(&image.env("HOME", "/root").env("WINDLASS_JOB", "none"));
+    let env = TestEnv::bare();
+    let args = ["exec", "--engine", "docker", "--image", name, "--env", "OWN=job"];
+    let run = env.ok(&[&args, settings, &["--", "mytool"]].concat());
+    let [variables, home, job] = run.stdout.lines().collect::<Vec<_>>()[..] else { panic!("{run}") };
+    assert_eq!((variables, home), ("hello C.UTF-8 job /tmp", "home"), "{run}");
+    assert!(job.starts_with("exec-"), "{run}");
+}
+
+/// Nothing is left of a killed `exec` after the next command, so that command is the last one that needs the engine.
+#[test]
+fn a_killed_job_by_hand_leaves_nothing_in_containers() {
+    if !engine("a_killed_job_by_hand_leaves_nothing_in_containers") {
+        return;
+    }
+    let env = TestEnv::bare();
+    let exec = ["exec", "--engine", "docker", "--image", IMAGE, "--"];
+    let killed = env.spawn(&[&exec[..], &["sh", "-c", "echo $WINDLASS_JOB; exec sleep 600"]].concat());
+    until("the job runs", || killed.stdout().ends_with('\n'));
+    let container = format!("name=windlass-{}", killed.stdout().trim());
+    killed.signal(rustix::process::Signal::KILL);
+    killed.end();
+    assert!(env.path(".windlass/clients").exists(), "the next command finds the engine");
+    env.ok(&[&exec[..], &["true"]].concat());
+    assert_eq!(docker(&["ps", "--all", "--quiet", "--filter", &container]).unwrap(), "");
+    assert!(!env.path(".windlass/clients").exists(), "no engine has to be asked any more");
+}
+
+/// A default limit of open files that this process can't set is lowered to the maximum.
+#[test]
+fn a_low_maximum_of_open_files_lowers_the_default() {
+    let Some(env) = sandboxed("h_bta") else { return };
+    let limited = |script: &str| {
+        let mut command = std::process::Command::new("sh");
+        env.settle(&mut command);
+        let windlass = env!("CARGO_BIN_EXE_windlass");
+        command.args(["-c", &format!("ulimit -n 1024; exec {windlass} {script}")]);
+        env.start(command).end()
+    };
+    let run = limited(&format!("exec --runtime sandbox --image {IMAGE} -- sh -c 'ulimit -n; ulimit -Hn'"));
+    assert_eq!((run.code(), run.stdout.as_str()), (Some(0), "1024\n1024\n"), "{run}");
+    let doctor = limited("doctor --format json").json();
+    let hardening = doctor["runtimes"][1]["hardening"].to_string();
+    assert!(hardening.contains("1024 open files") && !hardening.contains("4096"), "{hardening}");
 }
 
 #[test]

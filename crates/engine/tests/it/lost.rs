@@ -102,6 +102,45 @@ async fn a_job_that_the_runtime_has_forgotten_is_lost() {
     }
 }
 
+/// A job that waits for capacity exists only in the memory of its process. If the process is killed, the job was never
+/// started, so the next process runs it.
+#[tokio::test(start_paused = true)]
+async fn a_queued_job_of_a_killed_process_is_run_by_the_next() {
+    let rig = Rig::new(Effect::Once);
+    let desired = || Sketch::new(&["a"]).desired();
+    rig.jobs.queue("a Install", true);
+    assert!(rig.up_until_killed(desired(), Duration::from_millis(5)).await);
+    assert_eq!(rig.jobs.submitted().len(), 1);
+    rig.jobs.forget();
+    rig.jobs.queue("a Install", false);
+    let ended = rig.up(desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+    assert_eq!(rig.jobs.effects().iter().filter(|effect| *effect == "a Install").count(), 1);
+}
+
+/// A process that is stopped cancels its queued jobs.
+#[tokio::test(start_paused = true)]
+async fn a_stop_cancels_a_queued_job() {
+    let rig = Rig::new(Effect::Once);
+    rig.jobs.queue("a Install", true);
+    let stop = Stop::default();
+    let (engine, holder, _) = rig.mortal(u64::MAX, true);
+    let name = assembly_name("t");
+    let ask = Request::up(Sketch::new(&["a"]).desired());
+    let whole = async { engine.prepare(&name, ask, &holder, &stop).await.unwrap().run(&stop).await };
+    let stopped = async {
+        while rig.jobs.submitted().is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        stop.soon.cancel();
+        stop.now.cancel();
+    };
+    let ended = Box::pin(async { tokio::join!(whole, stopped).0 });
+    let ended = tokio::time::timeout(Duration::from_secs(60), ended).await;
+    assert_ne!(ended.unwrap().unwrap().process.status, ProcessStatus::Completed);
+    assert_eq!(rig.jobs.effects(), [""; 0]);
+}
+
 /// An answer that did not fit on the disk is lost; the script itself has not failed.
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_could_not_be_kept_is_lost() {

@@ -363,6 +363,14 @@ impl Runtime for DockerRuntime {
         }
     }
 
+    async fn stored(&self, id: &JobId) -> bool {
+        let Some(handle) = self.shared.handle(id) else { return true };
+        let mut phase = handle.watch();
+        // The task of a job ends early if the job belongs to another client, or if the runtime is closed.
+        let left = phase.wait_for(|phase| !matches!(phase, Phase::Waiting)).await;
+        left.is_ok_and(|phase| !matches!(*phase, Phase::Failed(_)))
+    }
+
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
         if let Some(handle) = self.shared.handle(id) {
             match handle.phase() {

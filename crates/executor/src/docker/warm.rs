@@ -10,13 +10,14 @@
 //! and the runner exits. The warm container then ends, so a killed client leaves no warm container behind.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     fs::{self, File},
     io,
     path::{Path, PathBuf},
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
+    time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
@@ -35,11 +36,11 @@ use tokio::{
 use crate::{
     Job, Limits, Network, RuntimeError,
     docker::{
-        Description, DockerOptions, Engine, EngineError,
+        Description, DockerOptions, Engine, EngineError, EngineImage,
         container::{self, mount_of, no_health_check, volume_name, volume_problems},
         error::unavailable,
     },
-    pool::{Carrier, EndContainer, Shape, StartError, WarmContainer},
+    pool::{Carrier, ContainerNeeds, EndContainer, Shape, StartError, WarmContainer},
     runner,
 };
 
@@ -61,6 +62,9 @@ const POOL_CLIENT: &str = "io.windlass.pool.client";
 /// Maximum number of bytes that an error text quotes from the end of a [runner](crate::runner)'s stderr.
 const LAST_WORDS: usize = 1000;
 
+/// Maximum age of the answer of the engine to the question which image a name refers to.
+const IMAGE_AGE: Duration = Duration::from_secs(2);
+
 /// The warm containers of one client on one container engine.
 #[derive(Debug)]
 pub struct WarmContainers {
@@ -71,7 +75,8 @@ pub struct WarmContainers {
     /// Defaults of a job: its limits if the job sets no limits, and its user if the job names no user. Fresh
     /// containers have the same defaults.
     defaults: DockerOptions,
-    images: Mutex<HashSet<String>>,
+    /// Images that the engine has, by name, and the time when the engine was asked.
+    images: Mutex<HashMap<String, (Instant, EngineImage)>>,
 }
 
 /// A client of a pool: one [`WarmContainers`] value. The client holds a lock on the file `<name>.lock` in `folder`. The
@@ -104,16 +109,21 @@ impl WarmContainers {
         })
     }
 
-    async fn has_image(&self, image: &str) -> bool {
-        if self.images.lock().unwrap_or_else(PoisonError::into_inner).contains(image) {
-            return true;
+    fn images(&self) -> MutexGuard<'_, HashMap<String, (Instant, EngineImage)>> {
+        self.images.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the image with this name. Returns `None` if the engine has no such image, or does not answer. Asks the
+    /// engine again after the time [`IMAGE_AGE`], because the name may then refer to another image.
+    async fn image(&self, name: &str) -> Option<EngineImage> {
+        let known = self.images().get(name).filter(|(asked, _)| asked.elapsed() < IMAGE_AGE).cloned();
+        if let Some((_, image)) = known {
+            return Some(image);
         }
-        let inspected = self.engine.client().inspect_image(image);
-        let there = self.engine.call("look at an image", inspected).await.is_ok();
-        if there {
-            self.images.lock().unwrap_or_else(PoisonError::into_inner).insert(image.to_owned());
-        }
-        there
+        let asked = Instant::now();
+        let image = self.engine.image(name).await.ok().flatten()?;
+        self.images().insert(name.to_owned(), (asked, image.clone()));
+        Some(image)
     }
 
     /// Returns the volumes of a job with their mount points. Returns `None` if one of the volumes does not
@@ -132,11 +142,11 @@ impl WarmContainers {
         Some(volumes)
     }
 
-    async fn create(&self, shape: &Shape, image: &str) -> Result<String, EngineError> {
+    async fn create(&self, shape: &Shape) -> Result<String, EngineError> {
         let docker = self.engine.client();
         let engine = self.description.get_or_try_init(|| self.engine.describe()).await?;
         let host = self.host(shape, engine);
-        let body = body(shape, image, &self.client, host);
+        let body = body(shape, &self.client, host);
         let created =
             self.engine.call("create a warm container", docker.create_container(None, body)).await?;
         Ok(created.id)
@@ -193,17 +203,15 @@ type Input = Pin<Box<dyn tokio::io::AsyncWrite + Send>>;
 
 #[async_trait]
 impl Carrier for WarmContainers {
-    async fn shape(&self, job: &Job) -> Option<Shape> {
+    async fn needs(&self, job: &Job) -> Option<ContainerNeeds> {
         runner::program()?;
         // The runner (the program that runs jobs in a warm container) enforces no limit on open files.
         if job.limits.open_files.is_some() {
             return None;
         }
         let volumes = self.volumes(job).await?;
-        let image = job.image.clone()?;
-        if !self.has_image(&image).await {
-            return None;
-        }
+        let name = job.image.clone()?;
+        let image = self.image(&name).await?;
         let network = match &job.network {
             Network::Default | Network::None => "none".to_owned(),
             Network::Bridge => "bridge".to_owned(),
@@ -212,7 +220,10 @@ impl Carrier for WarmContainers {
         };
         let user = container::user(job.user.unwrap_or(self.defaults.user));
         let Limits { memory_bytes, pids, cpu_millis, .. } = job.limits;
-        Some(Shape { image: Some(image), network, user, memory_bytes, pids, cpu_millis, volumes })
+        let (image_id, image_env) = (Some(image.id), image.env);
+        let image = Some(name);
+        let shape = Shape { image, image_id, network, user, memory_bytes, pids, cpu_millis, volumes };
+        Some(ContainerNeeds { shape, image_env })
     }
 
     fn tmp(&self) -> Option<&str> {
@@ -223,9 +234,9 @@ impl Carrier for WarmContainers {
         let program =
             runner::program().ok_or_else(|| unavailable("there is no runner for warm containers"))?;
         let image = shape.image.as_deref().unwrap_or_default();
-        let id = match self.create(shape, image).await {
+        let id = match self.create(shape).await {
             Err(EngineError::Refused { status: 404, message, .. }) => {
-                self.images.lock().unwrap_or_else(PoisonError::into_inner).remove(image);
+                self.images().remove(image);
                 return Err(StartError::Image { image: image.to_owned(), why: message });
             }
             created => created.map_err(RuntimeError::from)?,
@@ -263,11 +274,11 @@ impl Carrier for WarmContainers {
 }
 
 /// Returns the definition of a warm container, for the request that creates it.
-fn body(shape: &Shape, image: &str, client: &Client, host: HostConfig) -> ContainerCreateBody {
+fn body(shape: &Shape, client: &Client, host: HostConfig) -> ContainerCreateBody {
     let command = [&format!("{PLACE}/runner"), "serve", &format!("{PLACE}/jobs"), "/tmp", "/dev/shm"];
     let labels = [(POOL, client.scope.as_str()), (POOL_CLIENT, client.name.as_str())];
     ContainerCreateBody {
-        image: Some(image.to_owned()),
+        image: shape.image_id.clone(),
         entrypoint: Some(command.map(str::to_owned).to_vec()),
         cmd: Some(Vec::new()),
         user: Some(shape.user.clone()),

@@ -13,8 +13,8 @@
 //!
 //! A process unpacks an image in the folder `fresh`, flushes the image to the disk, and then moves it to `images` by
 //! one rename. So an image in `images` is always complete. The index is replaced in the same way. If two processes need
-//! the same image at the same time, only one of them unpacks it. While a job uses an image, the folder of the image is
-//! locked, and the image can't be pruned.
+//! the same image at the same time, only one of them unpacks it. While a job uses an image, or an import gives it a name,
+//! the folder of the image is locked, and the image can't be pruned.
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +25,10 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use rustix::fs::{FlockOperation, flock, syncfs};
+use rustix::{
+    fs::{FlockOperation, flock, syncfs},
+    io::Errno,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -98,7 +101,7 @@ pub struct Pruned {
     pub removed: Vec<Digest>,
     /// Total size of the files in all layers of the removed images, in bytes.
     pub bytes: u64,
-    /// Images that were kept because jobs use them.
+    /// Images that were kept because jobs use them, or because they are being imported.
     pub in_use: Vec<Digest>,
 }
 
@@ -237,7 +240,7 @@ impl Store {
         }
         let mut imported = Vec::new();
         for image in described {
-            self.unpack(&archive, &image)?;
+            let _used = self.unpack(&archive, &image)?;
             let names: Vec<_> = image.names.iter().chain(name).cloned().collect();
             self.change(|index| {
                 index.names.extend(names.into_iter().map(|name| (name, image.id.clone())));
@@ -302,29 +305,33 @@ impl Store {
     /// [`ImageError::Io`].
     pub fn prune(&self, which: Prune) -> Result<Pruned, ImageError> {
         self.sweep()?;
-        let index = self.index()?;
         let mut pruned = Pruned::default();
         for id in self.ids()? {
-            let named = index.names.values().any(|named| *named == id);
-            if which == Prune::Unnamed && named {
-                continue;
-            }
-            let folder = self.folder(&id);
-            let bytes = size(&folder);
-            if self.remove(&folder)? {
-                pruned.bytes += bytes;
-                pruned.removed.push(id);
-            } else {
-                pruned.in_use.push(id);
+            let bytes = size(&self.folder(&id));
+            match self.remove(&id, which)? {
+                Removal::Named => {}
+                Removal::InUse => pruned.in_use.push(id),
+                Removal::Removed => {
+                    pruned.bytes += bytes;
+                    pruned.removed.push(id);
+                }
             }
         }
-        let gone = &pruned.removed;
-        self.change(|index| {
-            index.names.retain(|_, id| !gone.contains(id));
-            index.manifests.retain(|_, id| !gone.contains(id));
-            index.files.retain(|_, file| !gone.contains(&file.id));
-        })?;
+        if !pruned.removed.is_empty() {
+            self.drop_entries(&pruned.removed)?;
+        }
         Ok(pruned)
+    }
+
+    /// Drops the index entries of removed images. An image may have been imported again after its removal. The entries
+    /// of such an image stay.
+    fn drop_entries(&self, removed: &[Digest]) -> Result<(), ImageError> {
+        self.change(|index| {
+            let is_gone = |id: &Digest| removed.contains(id) && !self.folder(id).exists();
+            index.names.retain(|_, id| !is_gone(id));
+            index.manifests.retain(|_, id| !is_gone(id));
+            index.files.retain(|_, file| !is_gone(&file.id));
+        })
     }
 
     fn archive(&self, path: &Path) -> Result<Archive, ImageError> {
@@ -348,7 +355,7 @@ impl Store {
         let [image] = described.as_slice() else {
             return Err(ImageError::Several { path, count: described.len() });
         };
-        self.unpack(&archive, image)?;
+        let _used = self.unpack(&archive, image)?;
         if !stamp.is_recent(now) {
             let entry = FileEntry { id: image.id.clone(), stamp };
             self.change(|index| drop(index.files.insert(path, entry)))?;
@@ -356,13 +363,19 @@ impl Store {
         Ok(image.id.clone())
     }
 
-    /// Unpacks an image. Does nothing if the image exists.
-    fn unpack(&self, archive: &Archive, image: &Described) -> Result<(), ImageError> {
+    /// Unpacks an image, unless the image exists. While the returned value exists, the image isn't pruned.
+    fn unpack(&self, archive: &Archive, image: &Described) -> Result<Used, ImageError> {
         let place = self.folder(&image.id);
         let _one_at_a_time = lock(&self.path.join("locks").join(image.id.hex()))?;
-        if place.exists() {
-            return Ok(());
+        loop {
+            if let Some(used) = Used::of(&place)? {
+                return Ok(used);
+            }
+            self.unpack_at(&place, archive, image)?;
         }
+    }
+
+    fn unpack_at(&self, place: &Path, archive: &Archive, image: &Described) -> Result<(), ImageError> {
         let fresh = self.fresh()?;
         let bytes = fill(&fresh.path, archive, image, self.limits)?;
         let write = |name: &str, content: &[u8]| {
@@ -374,7 +387,7 @@ impl Store {
         // The image is flushed to the disk, since it is kept for long and its files are not checked again
         // before use.
         syncfs(&fresh.lock).map_err(|errno| io_error("flush", &fresh.path)(errno.into()))?;
-        let named = fs::rename(&fresh.path, &place).and_then(|()| sync_folder(&self.path.join("images")));
+        let named = fs::rename(&fresh.path, place).and_then(|()| sync_folder(&self.path.join("images")));
         named.map_err(io_error("make", place))
     }
 
@@ -436,35 +449,53 @@ impl Store {
         write().map_err(io_error("write", path))
     }
 
-    /// Removes an image. Returns `false` if a job uses it.
-    fn remove(&self, folder: &Path) -> Result<bool, ImageError> {
+    /// Removes an image, unless a job uses the image, or `which` spares it because of its name.
+    fn remove(&self, id: &Digest, which: Prune) -> Result<Removal, ImageError> {
+        let folder = &self.folder(id);
         let file = match File::open(folder) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Removal::Removed),
             opened => opened.map_err(io_error("open", folder))?,
         };
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Ok(false);
+        let is_locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        // An import gives an image its name while it locks the image, so the names are read after the lock is taken.
+        if which == Prune::Unnamed && self.index()?.names.values().any(|named| named == id) {
+            return Ok(Removal::Named);
+        }
+        if !is_locked || !is_at(&file, folder) {
+            return Ok(Removal::InUse);
         }
         let fresh = self.fresh()?;
         let away = fresh.path.join("image");
         fs::rename(folder, away).map_err(io_error("remove", folder))?;
         drop(fresh);
-        Ok(true)
+        Ok(Removal::Removed)
     }
 
     /// Creates a temporary folder. When the returned value is dropped, the folder is deleted, unless it was
     /// renamed.
     fn fresh(&self) -> Result<Fresh, ImageError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = self.path.join("fresh").join(format!("{}-{number}", std::process::id()));
-        // An earlier process with the same process id may have left a folder with this name.
-        remove_tree(&path).map_err(io_error("remove", &path))?;
-        make(&path)?;
-        let lock = File::open(&path).map_err(io_error("open", &path))?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|errno| io_error("lock", &path)(errno.into()))?;
-        Ok(Fresh { path, lock })
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = self.path.join("fresh").join(format!("{}-{number}", std::process::id()));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                // The folder may belong to a process in another PID namespace. That process may have the same id.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+                made => made.map_err(io_error("make", &path))?,
+            }
+            // Until the folder is locked, a prune takes it for the folder of a dead process, and removes it.
+            match File::open(&path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                opened => {
+                    let lock = opened.map_err(io_error("open", &path))?;
+                    match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+                        Ok(()) if is_at(&lock, &path) => return Ok(Fresh { path, lock }),
+                        Ok(()) | Err(Errno::WOULDBLOCK) => {}
+                        Err(errno) => return Err(io_error("lock", &path)(errno.into())),
+                    }
+                }
+            }
+        }
     }
 
     /// Removes incomplete images that dead processes have left.
@@ -473,12 +504,45 @@ impl Store {
         for entry in fs::read_dir(&folder).map_err(io_error("list", folder))?.flatten() {
             if let Ok(file) = File::open(entry.path())
                 && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
+                && is_at(&file, &entry.path())
             {
                 remove_tree(&entry.path()).map_err(io_error("remove", entry.path()))?;
             }
         }
         Ok(())
     }
+}
+
+/// The result of an attempt to remove an image.
+enum Removal {
+    Removed,
+    /// The image has a name, and only images without a name are removed.
+    Named,
+    /// A job uses the image, or an import gives the image a name.
+    InUse,
+}
+
+/// A lock on the folder of an image: while this value exists, the image isn't pruned.
+struct Used(#[expect(dead_code, reason = "the lock is released when the file is closed")] File);
+
+impl Used {
+    /// Locks the folder of an image. Returns `None` if the image does not exist. Waits while a prune removes the image.
+    fn of(folder: &Path) -> Result<Option<Self>, ImageError> {
+        let file = match File::open(folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(io_error("open", folder))?,
+        };
+        flock(&file, FlockOperation::LockShared).map_err(|errno| io_error("lock", folder)(errno.into()))?;
+        Ok(is_at(&file, folder).then_some(Self(file)))
+    }
+}
+
+/// Tells whether this open folder is still the folder at `path`. Another process may have moved or deleted the folder
+/// before this process has locked it.
+fn is_at(folder: &File, path: &Path) -> bool {
+    let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    let (opened, there) = (folder.metadata().map(id), fs::metadata(path).map(id));
+    matches!((opened, there), (Ok(opened), Ok(there)) if opened == there)
 }
 
 /// A temporary folder: an image that is being unpacked or removed.
@@ -489,8 +553,11 @@ struct Fresh {
 
 impl Drop for Fresh {
     fn drop(&mut self) {
-        // If the folder can't be removed now, a later call of `prune` removes it.
-        let _left = remove_tree(&self.path);
+        // If the folder was renamed, another process may have created a folder with its old name.
+        if is_at(&self.lock, &self.path) {
+            // If the folder can't be removed now, a later call of `prune` removes it.
+            let _left = remove_tree(&self.path);
+        }
     }
 }
 

@@ -8,10 +8,9 @@ use crate::{Job, RuntimeError};
 /// A means to start warm containers, such as a container engine.
 #[async_trait]
 pub trait Carrier: Send + Sync {
-    /// Returns the shape of the container that a job needs. Jobs of the same shape can share one container,
-    /// one after the other. Returns `None` if a warm container can't serve the job; the job then gets a fresh
-    /// container.
-    async fn shape(&self, job: &Job) -> Option<Shape>;
+    /// Returns the properties of the container that a job needs. Returns `None` if a warm container can't serve
+    /// the job; the job then gets a fresh container.
+    async fn needs(&self, job: &Job) -> Option<ContainerNeeds>;
 
     /// Returns the folder for temporary files, if all jobs of a container use the same folder.
     fn tmp(&self) -> Option<&str> {
@@ -32,13 +31,25 @@ pub trait Carrier: Send + Sync {
     async fn reap(&self) -> Result<(), RuntimeError>;
 }
 
+/// The properties of the container that a job needs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ContainerNeeds {
+    /// Shape of the container. Jobs of the same shape can share one container, one after the other.
+    pub shape: Shape,
+    /// Environment variables of the image, as `NAME=value`.
+    pub image_env: Vec<String>,
+}
+
 /// The properties that the container of a job must have, such as its image and its network. Jobs of equal shape can
 /// share a container, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub struct Shape {
-    /// Reference of the container's image.
+    /// Reference of the container's image, as the job names it.
     pub image: Option<String>,
+    /// Id of the container's image. A reference such as a tag may later refer to an image with another id.
+    pub image_id: Option<String>,
     /// Network, in the notation of the container engine.
     pub network: String,
     /// User and group, in the notation of the container engine; the default user if empty.

@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// Default `PATH` of every job.
+/// Default `PATH`, if neither the job nor its image sets this variable.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Time after which a [runner](crate::runner) that receives no message ends its jobs and exits.
@@ -180,15 +180,22 @@ pub(crate) fn fits(job: &Job, id: &str, env: Vec<(String, String)>) -> bool {
     spec(job, id, env).encoded_length() + RESERVED < MAX_FRAME
 }
 
-/// Returns the environment variables of a job, without those that the [runner](crate::runner) sets.
+/// Variables that the image of a job can't set. The [runner](crate::runner) sets them for each job.
+const OF_RUNNER: [&str; 3] = ["HOME", "TMPDIR", "WINDLASS_JOB"];
+
+/// Returns the environment variables of a job, without those that the [runner](crate::runner) sets. `image_env` are
+/// the variables of the job's image, as `NAME=value`.
 pub(crate) fn environment(
     job: &Job,
+    image_env: &[String],
     tmp: Option<&str>,
     volumes: impl IntoIterator<Item = (String, String)>,
 ) -> Vec<(String, String)> {
-    let given = [("PATH", PATH), ("LANG", "C.UTF-8")];
-    let mut env: BTreeMap<String, String> =
-        given.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let mut env: BTreeMap<String, String> = [("PATH".to_owned(), PATH.to_owned())].into();
+    let image = image_env.iter().filter_map(|variable| variable.split_once('='));
+    let image = image.filter(|(name, _)| !OF_RUNNER.contains(name) && !job.path_env.contains_key(*name));
+    env.extend(image.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    env.insert("LANG".to_owned(), "C.UTF-8".to_owned());
     env.extend(tmp.map(|tmp| ("TMPDIR".to_owned(), tmp.to_owned())));
     env.extend(job.env.clone());
     env.extend(volumes);

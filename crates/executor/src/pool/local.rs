@@ -11,7 +11,7 @@ use std::{
 use async_trait::async_trait;
 use tokio::process::{Child, Command};
 
-use super::{Carrier, EndContainer, Shape, StartError, WarmContainer};
+use super::{Carrier, ContainerNeeds, EndContainer, Shape, StartError, WarmContainer};
 use crate::{Job, RuntimeError, runner};
 
 /// Starts [runners](crate::runner) as children of this process.
@@ -59,11 +59,11 @@ fn place(path: &std::path::Path, program: &[u8]) -> std::io::Result<()> {
 
 #[async_trait]
 impl Carrier for LocalCarrier {
-    async fn shape(&self, job: &Job) -> Option<Shape> {
+    async fn needs(&self, job: &Job) -> Option<ContainerNeeds> {
         // This carrier enforces no limits.
         let is_limited =
             job.limits.memory_bytes.is_some() || job.limits.pids.is_some() || job.limits.cpu_millis.is_some();
-        (job.volumes.is_empty() && !is_limited).then(Shape::default)
+        (job.volumes.is_empty() && !is_limited).then(ContainerNeeds::default)
     }
 
     async fn start(&self, _shape: &Shape) -> Result<WarmContainer, StartError> {

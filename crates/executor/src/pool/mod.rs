@@ -32,7 +32,7 @@ use std::{
 use async_trait::async_trait;
 use tokio::{task::JoinSet, time::timeout};
 
-pub use self::carrier::{Carrier, EndContainer, Shape, StartError, WarmContainer};
+pub use self::carrier::{Carrier, ContainerNeeds, EndContainer, Shape, StartError, WarmContainer};
 use self::{
     job::PooledJob,
     slots::{Slot, Slots},
@@ -136,9 +136,9 @@ impl PoolRuntime {
             return None;
         }
         let carrier = self.slots.carrier();
-        let shape = carrier.shape(job).await?;
+        let ContainerNeeds { shape, image_env } = carrier.needs(job).await?;
         let volumes = job.volumes.iter().map(|volume| (volume.variable(), volume.path.clone()));
-        let env = connection::environment(job, carrier.tmp(), volumes);
+        let env = connection::environment(job, &image_env, carrier.tmp(), volumes);
         connection::fits(job, id.as_str(), env.clone()).then_some((shape, env))
     }
 }
@@ -231,6 +231,11 @@ impl Runtime for PoolRuntime {
             }
         }
         self.fresh.submit(id, job).await
+    }
+
+    async fn stored(&self, id: &JobId) -> bool {
+        // A job of the pool depends on this process until its end.
+        self.job(id).is_some() || self.fresh.stored(id).await
     }
 
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {

@@ -267,7 +267,7 @@ mod tests {
     use super::*;
     use crate::{
         Job,
-        pool::{EndContainer, WarmContainer},
+        pool::{ContainerNeeds, EndContainer, WarmContainer},
         runner::protocol::{Frames, Reply, Request, VERSION},
     };
 
@@ -284,8 +284,8 @@ mod tests {
 
     #[async_trait]
     impl Carrier for Controlled {
-        async fn shape(&self, _job: &Job) -> Option<Shape> {
-            Some(Shape::default())
+        async fn needs(&self, _job: &Job) -> Option<ContainerNeeds> {
+            Some(ContainerNeeds::default())
         }
 
         async fn start(&self, _shape: &Shape) -> Result<WarmContainer, StartError> {

@@ -88,6 +88,8 @@ struct Job {
     started: Option<Timestamp>,
     /// Caller that waits until the supervisor has accepted the job, or until the job is queued.
     submitter: Option<Submitter>,
+    /// Callers that wait until the supervisor has accepted the job. `None` after that.
+    storing: Option<Vec<oneshot::Sender<bool>>>,
     waiters: Vec<Waiter>,
     watchers: Vec<mpsc::Sender<Progress>>,
 }
@@ -119,6 +121,11 @@ impl Dispatcher {
             Message::Submit { id, meta, staged, reply } => {
                 self.submit(id, Job::queued(meta, staged, reply)).await;
             }
+            Message::Stored { id, reply } => match self.jobs.get_mut(&id) {
+                Some(Job { storing: Some(storing), .. }) => storing.push(reply),
+                Some(_) => drop(reply.send(true)),
+                None => {}
+            },
             Message::Cancel { id, grace, reply } => {
                 let known = self.cancel(&id, grace).await;
                 let _gave_up = reply.send(known);
@@ -152,7 +159,7 @@ impl Dispatcher {
         self.queue.push_back(id.clone());
         self.admit().await;
         if let Some(job) = self.jobs.get_mut(&id).filter(|job| matches!(job.stage, Stage::Queued(_))) {
-            job.answer(Ok(()));
+            job.answer_submitter(Ok(()));
         }
     }
 
@@ -379,6 +386,7 @@ impl Job {
             image,
             started: None,
             submitter,
+            storing: Some(Vec::new()),
             waiters: Vec::new(),
             watchers: Vec::new(),
         }
@@ -388,7 +396,15 @@ impl Job {
         matches!(self.stage, Stage::HandedOver)
     }
 
+    /// Tells all callers whether the supervisor has accepted the job.
     fn answer(&mut self, answer: Result<(), RuntimeError>) {
+        for waiting in self.storing.take().into_iter().flatten() {
+            let _gave_up = waiting.send(answer.is_ok());
+        }
+        self.answer_submitter(answer);
+    }
+
+    fn answer_submitter(&mut self, answer: Result<(), RuntimeError>) {
         if let Some(submitter) = self.submitter.take() {
             let _gave_up = submitter.send(answer);
         }

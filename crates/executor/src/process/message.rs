@@ -12,6 +12,9 @@ pub(crate) enum Message {
     /// Runs a job as soon as the number of running jobs is below the maximum. The reply comes when the
     /// supervisor has accepted the job, or when the job is queued.
     Submit { id: JobId, meta: JobMeta, staged: Staged, reply: Submitter },
+    /// Waits until the supervisor has accepted the job. The reply is `false` if the job can't be handed over. There is
+    /// no reply if the dispatcher no longer knows the job.
+    Stored { id: JobId, reply: oneshot::Sender<bool> },
     /// Ends a job. The reply is `false` if the dispatcher does not know the job.
     Cancel { id: JobId, grace: Duration, reply: oneshot::Sender<bool> },
     /// Wakes the waiter when the job has ended.

@@ -233,6 +233,10 @@ impl Runtime for ProcessRuntime {
         self.submit_in(id, job, environment).await
     }
 
+    async fn stored(&self, id: &JobId) -> bool {
+        self.ask(|reply| Message::Stored { id: id.clone(), reply }).await.unwrap_or(true)
+    }
+
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
         // The dispatcher is asked before the folder is read. A job leaves the dispatcher only after its
         // folder is complete, so no job is missed.

@@ -38,6 +38,6 @@
 mod options;
 mod runtime;
 
-pub use self::options::DEFAULT_BOUNDS;
+pub use self::options::{DEFAULT_BOUNDS, settable};
 pub use self::{options::SandboxOptions, runtime::SandboxRuntime};
 pub use crate::bwrap::probe::{Sandboxes, probe};

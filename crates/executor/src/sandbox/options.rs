@@ -2,6 +2,8 @@
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
+use rustix::process::{Resource, getrlimit};
+
 use crate::{
     Bounds,
     process::{ProcessOptions, SupervisorCommand},
@@ -11,6 +13,14 @@ use crate::{
 /// for a script, and too small to exhaust a machine.
 pub const DEFAULT_BOUNDS: Bounds =
     Bounds { memory_bytes: Some(2 << 30), pids: Some(1024), cpu_millis: None, open_files: Some(4096) };
+
+/// Returns default limits of which this process can set the limit of open files. If the limit is above the hard
+/// limit of this process, the hard limit replaces it.
+pub fn settable(mut bounds: Bounds) -> Bounds {
+    let hard = getrlimit(Resource::Nofile).maximum;
+    bounds.open_files = bounds.open_files.map(|files| hard.map_or(files, |hard| files.min(hard)));
+    bounds
+}
 
 /// The options of a [`SandboxRuntime`](crate::sandbox::SandboxRuntime): folders of its jobs and images, and
 /// settings of its sandboxes.
@@ -43,7 +53,8 @@ impl SandboxOptions {
     }
 
     /// Sets the default limits. Each of them applies to a job that does not set this limit itself, if this
-    /// host can enforce the limit.
+    /// host can enforce the limit. A limit of open files above the hard limit of this process is lowered to the
+    /// hard limit.
     pub fn bounds(mut self, bounds: Bounds) -> Self {
         self.bounds = bounds;
         self

@@ -1,24 +1,28 @@
 //! Implements [`Runtime`] for sandboxes. This runtime finds the image of a job, and plans the sandbox. The process
 //! runtime then starts the job in this sandbox.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use tokio::task::spawn_blocking;
 
 use crate::{
-    Bounds, Capabilities, Capability, Events, Found, Job, JobId, Network, Outcome, Owner, Runtime,
-    RuntimeError, StartFailure,
+    Bounds, Capabilities, Capability, Events, Found, Job, JobError, JobId, JobProblem, Network, Outcome,
+    Owner, Runtime, RuntimeError, StartFailure, Volume,
     bwrap::{
         advice,
-        plan::{SandboxNetwork, SandboxPlan},
+        plan::{SandboxNetwork, SandboxPlan, TMP, WORK},
         probe::find,
     },
     cgroup::ControlGroups,
     confine::Confinement,
     image::{Image, ImageError, Reference, Store},
     process::{JobEnvironment, ProcessRuntime},
-    sandbox::SandboxOptions,
+    sandbox::{SandboxOptions, settable},
 };
 
 /// The kind of this runtime. In `windlass.yaml`, a location (a place where scripts run) chooses the runtime
@@ -27,6 +31,10 @@ const KIND: &str = "sandbox";
 
 /// User id of a job if neither the job nor its image names a user id.
 const NOBODY_IN_PARTICULAR: u32 = 1000;
+
+/// Paths at which the runtime mounts folders in each sandbox. A volume at one of these paths, or below it, would hide
+/// such a folder.
+const RESERVED: [&str; 4] = [WORK, TMP, "/dev", "/proc"];
 
 /// A runtime that runs jobs in images on this host, each in a sandbox of its own (see [the
 /// module](crate::sandbox)).
@@ -52,7 +60,7 @@ impl SandboxRuntime {
         let bwrap = find(&bwrap).ok_or_else(|| unavailable(advice::missing(&bwrap)))?;
         let store = Store::open(store).map_err(|error| unavailable(error.to_string()))?;
         let jobs = ProcessRuntime::open_with(jobs).map_err(ours)?;
-        Ok(Self { jobs, store: Arc::new(store), bwrap, tmp_bytes, bounds })
+        Ok(Self { jobs, store: Arc::new(store), bwrap, tmp_bytes, bounds: settable(bounds) })
     }
 
     /// Returns the image store.
@@ -167,6 +175,7 @@ impl Runtime for SandboxRuntime {
 
     async fn submit(&self, id: &JobId, job: &Job) -> Result<(), RuntimeError> {
         self.capabilities().check(KIND, job)?;
+        check_volumes(job)?;
         let Some(image) = &job.image else {
             return Err(unavailable(
                 "a job needs an image: set one, or use the runtime `process`".to_owned(),
@@ -179,6 +188,10 @@ impl Runtime for SandboxRuntime {
             }
             Err(missing) => self.jobs.submit_unstarted(id, job, missing).await.map_err(ours),
         }
+    }
+
+    async fn stored(&self, id: &JobId) -> bool {
+        self.jobs.stored(id).await
     }
 
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {
@@ -204,6 +217,17 @@ impl Runtime for SandboxRuntime {
     async fn list(&self, owner: &Owner) -> Result<Vec<JobId>, RuntimeError> {
         self.jobs.list(owner).await.map_err(ours)
     }
+}
+
+/// Checks that no volume of a job is at a [reserved](RESERVED) path.
+fn check_volumes(job: &Job) -> Result<(), JobError> {
+    let problem = |volume: &Volume| {
+        let reserved = RESERVED.into_iter().find(|reserved| Path::new(&volume.path).starts_with(reserved))?;
+        let (name, path) = (volume.name.clone(), volume.path.clone());
+        Some(JobProblem::ReservedVolumePath { name, path, reserved })
+    };
+    let problems: Vec<_> = job.volumes.iter().filter_map(problem).collect();
+    if problems.is_empty() { Ok(()) } else { Err(JobError { problems }) }
 }
 
 fn unavailable(problem: String) -> RuntimeError {

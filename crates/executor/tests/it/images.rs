@@ -274,6 +274,90 @@ fn many_unpack_one_image_at_a_time() {
     assert_eq!(fs::read_dir(dir.path().join("store/fresh")).unwrap().count(), 0);
 }
 
+/// Processes in different PID namespaces have equal process ids. None of them takes the folder of another.
+#[test]
+fn the_folder_of_another_process_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("image.tar");
+    small().docker_archive(&path, "a:1");
+    let store = Store::open(dir.path().join("store")).unwrap();
+    let others = (0..64).map(|number| {
+        let folder = store.path().join(format!("fresh/{}-{number}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("file"), "").unwrap();
+        let lock = fs::File::open(&folder).unwrap();
+        lock.lock().unwrap();
+        (folder, lock)
+    });
+    let others: Vec<_> = others.collect();
+    store.import(&path, None).unwrap();
+    assert_eq!(store.prune(Prune::Unused).unwrap().removed, [small().id()]);
+    assert!(others.iter().all(|(folder, _)| folder.join("file").exists()));
+}
+
+/// An image can be imported again while a prune removes other images. Its name then stays.
+#[test]
+fn a_prune_keeps_the_name_of_an_image_that_was_imported_meanwhile() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("image.tar");
+    small().docker_archive(&path, "a:1");
+    let store = Store::open(dir.path().join("store")).unwrap();
+    store.import(&path, None).unwrap();
+    let image = store.path().join("images").join(small().id().hex());
+    let copy = dir.path().join("copy");
+    assert!(std::process::Command::new("cp").arg("-a").args([&image, &copy]).status().unwrap().success());
+    // The prune removes the image, and then waits for this lock.
+    let index = fs::File::options().write(true).open(store.path().join("lock")).unwrap();
+    index.lock().unwrap();
+    let prune = std::thread::spawn({
+        let store = store.clone();
+        move || store.prune(Prune::Unused).unwrap()
+    });
+    wait_for("the image is removed", || !image.exists());
+    fs::rename(copy, image).unwrap();
+    drop(index);
+    assert_eq!(prune.join().unwrap().removed, [small().id()]);
+    assert_eq!(store.resolve(&reference("a:1")).unwrap().id, small().id());
+}
+
+/// An image is in use from the moment when it is unpacked until it has its name.
+#[test]
+fn a_prune_keeps_an_image_that_gets_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("image.tar");
+    small().docker_archive(&path, "a:1");
+    let store = Store::open(dir.path().join("store")).unwrap();
+    // The import unpacks the image, and then waits for this lock.
+    let index = fs::File::create(store.path().join("lock")).unwrap();
+    index.lock().unwrap();
+    let import = std::thread::spawn({
+        let store = store.clone();
+        move || store.import(&path, None).unwrap()
+    });
+    let image = store.path().join("images").join(small().id().hex());
+    wait_for("the image is unpacked", || image.exists());
+    for which in [Prune::Unnamed, Prune::Unused] {
+        let (sender, pruned) = std::sync::mpsc::channel();
+        let store = store.clone();
+        std::thread::spawn(move || sender.send(store.prune(which).unwrap()));
+        let pruned = pruned.recv_timeout(std::time::Duration::from_secs(10)).unwrap();
+        assert_eq!((pruned.removed, pruned.in_use), (vec![], vec![small().id()]));
+    }
+    drop(index);
+    assert_eq!(import.join().unwrap()[0].id, small().id());
+    assert_eq!(store.resolve(&reference("a:1")).unwrap().id, small().id());
+    assert_eq!(store.prune(Prune::Unused).unwrap().removed, [small().id()]);
+}
+
+/// Polls until a condition holds.
+fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = std::time::Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "waited in vain until {what}");
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn a_named_image_is_kept_until_all_are_pruned() {
     let (first, second) = (small(), Made::new(&[("two", 0o644, b"22")], &json!({})));

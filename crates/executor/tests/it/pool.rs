@@ -6,7 +6,10 @@ use std::{collections::BTreeSet, os::unix::fs::PermissionsExt, sync::Arc, time::
 use async_trait::async_trait;
 use windlass_executor::{
     End, Found, Job, JobEvent, JobId, Runtime, RuntimeError,
-    pool::{Carrier, EndContainer, PoolRuntime, Shape, StartError, WarmContainer, local::LocalCarrier},
+    pool::{
+        Carrier, ContainerNeeds, EndContainer, PoolRuntime, Shape, StartError, WarmContainer,
+        local::LocalCarrier,
+    },
     runner,
     testing::{
         Subject,
@@ -173,8 +176,8 @@ impl EndContainer for NeverEnds {
 
 #[async_trait]
 impl Carrier for Deaf {
-    async fn shape(&self, job: &Job) -> Option<Shape> {
-        self.0.shape(job).await
+    async fn needs(&self, job: &Job) -> Option<ContainerNeeds> {
+        self.0.needs(job).await
     }
 
     async fn start(&self, shape: &Shape) -> Result<WarmContainer, StartError> {

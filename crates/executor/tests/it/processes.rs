@@ -10,7 +10,7 @@ use std::{
 };
 
 use windlass_executor::{
-    End, Found, Job, JobEvent, JobId, Limits, OnOwnerDeath, Runtime, RuntimeError,
+    End, Found, Job, JobEvent, JobId, Limits, OnOwnerDeath, Runtime, RuntimeError, StartFailure,
     process::{Confinement, ControlGroups, ProcessOptions, ProcessRuntime, SupervisorCommand},
 };
 
@@ -142,6 +142,10 @@ async fn the_queue_is_a_place_to_be_found_listed_and_cancelled_in() {
         runtime.submit(&id(waiting), &sh("echo $0 ran")).await.unwrap();
         assert_eq!(runtime.find(&id(waiting)).await.unwrap(), Found::Running);
     }
+    for (waiting, is_stored) in [("first", true), ("second", false), ("third", false)] {
+        let stored = tokio::time::timeout(Duration::from_millis(50), runtime.stored(&id(waiting))).await;
+        assert_eq!(stored.is_ok(), is_stored, "{waiting}");
+    }
     let mut events = runtime.events(&id("third")).await.unwrap();
     let nobody = Job::command("x").owner;
     assert_eq!(runtime.list(&nobody).await.unwrap(), [id("first"), id("second"), id("third")]);
@@ -149,7 +153,9 @@ async fn the_queue_is_a_place_to_be_found_listed_and_cancelled_in() {
     runtime.cancel(&id("second"), Duration::ZERO).await.unwrap();
     let outcome = runtime.wait(&id("second")).await.unwrap();
     assert_eq!((outcome.end, outcome.started), (End::Cancelled, None));
-    end(&runtime, &id("first")).await;
+    let (first, third) = (id("first"), id("third"));
+    let (stored, ()) = tokio::join!(runtime.stored(&third), end(&runtime, &first));
+    assert!(stored);
     assert_eq!(runtime.wait(&id("third")).await.unwrap().stdout.text(), "sh ran\n");
     assert!(matches!(events.next().await, Some(JobEvent::Started { .. })));
     for job in ["second", "third"] {
@@ -531,6 +537,7 @@ async fn open_files_are_limited() {
     // A limit above the maximum can't be set, and the job reports it.
     limits.open_files = Some(u64::MAX - 1);
     let outcome = runtime.run(&id("job"), &sh("true").limits(limits)).await.unwrap();
-    assert!(matches!(outcome.end, End::NotStarted(_)), "{:?}", outcome.end);
+    let why = "its limit of open files can't be set: the host allows fewer".to_owned();
+    assert_eq!(outcome.end, End::NotStarted(StartFailure::Other(why)));
     place.is_left_clean(runtime).await;
 }

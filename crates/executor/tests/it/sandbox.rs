@@ -248,6 +248,11 @@ async fn a_volume_is_mounted_where_the_job_says() {
     let job = |script: &str| sh(script).volume("state".parse().unwrap(), "/var/lib/demo");
     assert_eq!(printed(&runtime, &job("echo kept > $WINDLASS_VOLUME_STATE/file; pwd")).await, "/work\n");
     assert_eq!(printed(&runtime, &job("cat /var/lib/demo/file; rm /var/lib/demo/file")).await, "kept\n");
+    for path in ["/work", "/tmp/", "/tmp/cache", "/dev/shm", "/proc", "//work", "/./work"] {
+        let job = sh("true").volume("state".parse().unwrap(), path);
+        let error = runtime.submit(&id("job"), &job).await.unwrap_err().to_string();
+        assert!(error.contains(&format!("the volume `state` can't be at `{path}`")), "{error}");
+    }
     for (path, why) in [
         ("var", "it is no absolute path below `/`"),
         ("/bin/sh", "`/bin/sh` is not a folder"),
@@ -520,6 +525,12 @@ async fn a_sandbox_is_limited_where_nothing_is_asked_for() {
         // A failure of one job does not affect the next in its group.
         assert_eq!(printed(&runtime, &sh("echo well")).await, "well\n");
     }
+    // A job that asks for too much learns the reason.
+    let mut limits = Limits::default();
+    limits.open_files = Some(u64::MAX - 1);
+    let outcome = runtime.run(&id("job"), &sh("true").limits(limits)).await.unwrap();
+    let why = "its limit of open files can't be set: the host allows fewer".to_owned();
+    assert_eq!(outcome.end, End::NotStarted(StartFailure::Other(why)));
     // A job may ask for more than the default, not only for less.
     let mut limits = Limits::default();
     limits.open_files = Some(200);

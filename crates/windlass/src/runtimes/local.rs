@@ -9,6 +9,7 @@ use tokio::sync::OnceCell;
 use windlass_driver::Location;
 use windlass_executor::{Owner, Runtime, RuntimeError};
 
+use super::exec_job::submitter;
 use super::factory::ProjectRuntimes;
 use crate::blocking::blocking;
 use crate::error::chain;
@@ -81,14 +82,11 @@ impl<R: Runtime + 'static> ProjectRuntimes for Local<R> {
     }
 }
 
-/// Removes the jobs of killed `windlass exec` commands. The ids of these jobs are `exec-<pid>-<time>`. No other command
-/// reads the results of these jobs.
+/// Removes the jobs of killed `windlass exec` commands. No other command reads the results of these jobs.
 async fn remove_jobs_by_hand(runtime: &dyn Runtime) {
     for id in runtime.list(&Owner::default()).await.unwrap_or_default() {
-        let process = id.as_str().strip_prefix("exec-").and_then(|rest| rest.split('-').next());
-        let is_dead =
-            process.is_some_and(|process| !process.is_empty() && !Path::new("/proc").join(process).exists());
-        if is_dead {
+        let is_dead = |process: u32| !Path::new("/proc").join(process.to_string()).exists();
+        if submitter(&id).is_some_and(is_dead) {
             // A job that still runs is left alone.
             let _swept_later = runtime.remove(&id).await;
         }

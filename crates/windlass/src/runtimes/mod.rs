@@ -11,6 +11,7 @@
 
 #[cfg(feature = "docker")]
 mod docker;
+mod exec_job;
 mod factory;
 mod fixed;
 mod host;
@@ -21,6 +22,7 @@ mod sandbox;
 
 use std::sync::Arc;
 
+pub use exec_job::exec_job_id;
 pub use factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory, RuntimeView, Variables};
 pub(crate) use opened::Runtimes;
 use windlass_executor::Runtime;

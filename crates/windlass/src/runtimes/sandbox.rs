@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use windlass_driver::Location;
 use windlass_executor::process::ControlGroups;
-use windlass_executor::sandbox::{DEFAULT_BOUNDS, SandboxOptions, SandboxRuntime, probe};
+use windlass_executor::sandbox::{DEFAULT_BOUNDS, SandboxOptions, SandboxRuntime, probe, settable};
 use windlass_executor::{Bounds, Capability};
 use windlass_project::{ImageUse, RuntimeKind};
 
@@ -83,7 +83,7 @@ fn inspect() -> RuntimeView {
 /// limit to the view's hardening. If this machine can't enforce a default limit, adds the limit to the view's
 /// caveats.
 fn with_defaults(view: &mut RuntimeView, groups: &ControlGroups) {
-    let Bounds { memory_bytes, pids, open_files, .. } = DEFAULT_BOUNDS;
+    let Bounds { memory_bytes, pids, open_files, .. } = settable(DEFAULT_BOUNDS);
     let defaults = [
         (Some(Capability::MemoryLimit), memory_bytes.map(|bytes| format!("{} MiB of memory", bytes >> 20))),
         (Some(Capability::PidsLimit), pids.map(|pids| format!("{pids} processes"))),

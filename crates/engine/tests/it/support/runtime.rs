@@ -54,6 +54,8 @@ struct Table {
     losses: BTreeMap<String, u32>,
     /// The programs whose next job is lost while it is submitted, which is reported as an error.
     dies: Vec<String>,
+    /// The programs whose jobs wait in the memory of the process that has submitted them.
+    queued: Vec<String>,
     /// The free disk space in bytes; `None` if unknown.
     free: Option<u64>,
     /// The programs whose answers do not fit on the disk.
@@ -103,6 +105,15 @@ impl Jobs {
     /// Deletes all jobs, as a user does who deletes the jobs folder or the containers.
     pub(crate) fn forget(&self) {
         self.lock().jobs.clear();
+    }
+
+    /// Makes all jobs of a program wait in the memory of the process that submits them, or no longer.
+    pub(crate) fn queue(&self, program: &str, waits: bool) {
+        let mut table = self.lock();
+        table.queued.retain(|queued| queued != program);
+        if waits {
+            table.queued.push(program.to_owned());
+        }
     }
 
     /// Sets the duration of the jobs of a program.
@@ -255,9 +266,19 @@ impl Runtime for Jobs {
             });
             let crowd = running.collect();
             table.crowds.push(crowd);
-            tokio::spawn(self.clone().execute(id.clone(), job.clone()));
+            if !table.queued.contains(&job.program) {
+                tokio::spawn(self.clone().execute(id.clone(), job.clone()));
+            }
         }
         Ok(())
+    }
+
+    async fn stored(&self, id: &JobId) -> bool {
+        let is_queued = {
+            let table = self.lock();
+            matches!(table.jobs.get(id), Some(Slot::Running(job)) if table.queued.contains(&job.program))
+        };
+        if is_queued { std::future::pending().await } else { true }
     }
 
     async fn find(&self, id: &JobId) -> Result<Found, RuntimeError> {

@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     WORK,
-    refusal::{Found, Refusal, refusal},
+    refusal::{Found, OPEN_FILES, Refusal, refusal},
     report::base64,
     spec::{Spec, stdin_path},
     sys::{self, Image},
@@ -33,7 +33,10 @@ pub(crate) fn start(spec: &Spec) -> Result<Child, String> {
     // before.
     unsafe {
         command.pre_exec(move || {
-            open_files.map_or(Ok(()), sys::limit_open_files)?;
+            // The parent gets only the number of an error from the child.
+            open_files
+                .map_or(Ok(()), sys::limit_open_files)
+                .map_err(|_| io::Error::from_raw_os_error(OPEN_FILES))?;
             Err(image.execute())
         })
     };

@@ -28,6 +28,7 @@ use crate::{
         record::JobRecord,
         supervisor::fork::{self, Child},
     },
+    refusal::OPEN_FILES,
 };
 
 /// The parameters with which a child becomes the main process of a job. They are prepared before the fork.
@@ -97,7 +98,8 @@ impl Launch {
             hand_over(file, number)?;
         }
         if let Some(files) = self.open_files {
-            setrlimit(Resource::Nofile, Rlimit { current: Some(files), maximum: Some(files) })?;
+            let limit = Rlimit { current: Some(files), maximum: Some(files) };
+            setrlimit(Resource::Nofile, limit).map_err(|_| Errno::from_raw_os_error(OPEN_FILES))?;
         }
         fork::reset_signals();
         self.confinement.put_on()

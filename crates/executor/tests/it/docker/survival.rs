@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use windlass_executor::{End, Found, Job, JobId, OnOwnerDeath, Owner, Runtime};
+use windlass_executor::{End, Found, Job, JobId, OnOwnerDeath, Owner, Runtime, StartFailure};
 
 use super::place::{IMAGE, Place, TURNS, ask, left, left_by, options, sh};
 use crate::{
@@ -364,5 +364,10 @@ async fn open_files_of_a_container_are_limited() {
     job.limits.open_files = Some(64);
     let outcome = place.runtime.run(&id(&unique(&place, "files")), &job).await.unwrap();
     assert_eq!(outcome.stdout.text(), "64\n64\n");
+    // A limit above the maximum can't be set, and the job reports it.
+    job.limits.open_files = Some(u64::MAX - 1);
+    let outcome = place.runtime.run(&id(&unique(&place, "more-files")), &job).await.unwrap();
+    let why = "its limit of open files can't be set: the host allows fewer".to_owned();
+    assert_eq!(outcome.end, End::NotStarted(StartFailure::Other(why)));
     are_left_clean(&place, "nobody").await;
 }

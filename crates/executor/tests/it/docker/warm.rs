@@ -11,11 +11,12 @@ use std::{
 use windlass_executor::{
     End, Found, Isolation, Job, JobId, Limits, Root, Runtime, User,
     docker::WarmContainers,
+    image::build::ImageBuilder,
     pool::PoolRuntime,
     testing::{Subject, leftovers::Leftovers},
 };
 
-use super::place::{IMAGE, Place, TURNS, ask, sh};
+use super::place::{IMAGE, Place, TURNS, ask, busybox, sh};
 
 /// A pool in front of the runtime of fresh containers.
 struct World {
@@ -55,10 +56,16 @@ impl World {
     }
 
     async fn close(self) {
+        self.close_and(|_| ()).await;
+    }
+
+    /// Closes the pool, and then cleans up after the test.
+    async fn close_and(self, clean_up: impl FnOnce(&Place)) {
         let scope = self.scope();
         self.pool.close().await;
         self.place.runtime.close().await;
         assert!(self.containers(&scope).is_empty());
+        clean_up(&self.place);
         drop(self.pool);
         assert!(!self.folder.path().join("pool").exists(), "nothing is left of the pool's folder");
     }
@@ -180,6 +187,38 @@ async fn a_job_with_its_own_isolation_gets_a_fresh_container() {
     assert!(lines.len() == 3 && lines[..2] == ["x", "1048576"] && lines[2] != first, "{printed}");
     assert_eq!(world.printed("last", sh("hostname")).await, first);
     world.close().await;
+}
+
+/// A warm container runs the image that the job's tag refers to now.
+#[tokio::test]
+async fn a_warm_container_follows_the_tag_of_its_image() {
+    let Some(world) = World::new("a_warm_container_follows_the_tag", 1).await else { return };
+    let name = format!("windlass-test/moved:{}", world.place.runtime.client());
+    let load = async |version: &str| {
+        let image = ImageBuilder::new(&name).busybox(busybox().unwrap()).unwrap();
+        let image = image.file("version", 0o644, version).build().unwrap();
+        world.place.engine.load_image(image.archive().to_vec()).await.unwrap();
+        image.id().to_owned()
+    };
+    let printed = async |number: u32| {
+        let job = sh("cat /version; hostname").image(&name);
+        let outcome = world.pool.run(&world.id(&format!("moved-{number}")), &job).await.unwrap();
+        outcome.stdout.text()
+    };
+    let first = load("1 ").await;
+    let before = printed(1).await;
+    assert_eq!((&before[..2], printed(2).await), ("1 ", before.clone()), "one container runs both jobs");
+    let second = load("2 ").await;
+    let follows = async {
+        let mut number = 3;
+        while !printed(number).await.starts_with("2 ") {
+            number += 1;
+            // A pool also replaces a container that has run several hundred jobs. This test runs fewer.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), follows).await.expect("the tag is followed");
+    world.close_and(|place| drop(ask(&place.engine, &["rmi", "--force", &first, &second]))).await;
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use windlass_executor::{Owner, Runtime, RuntimeError};
 use super::notes::Note;
 use crate::blocking::blocking;
 use crate::error::chain;
+use crate::runtimes::exec_job::is_exec_job;
 use crate::runtimes::factory::{RuntimeContext, Variables};
 
 /// An open container engine, with the runtimes that run jobs on it. The runtime `fresh` starts a new container for each
@@ -50,9 +51,10 @@ pub(super) async fn connect(name: &str, context: &RuntimeContext) -> Result<(Eng
 impl OpenEngine {
     /// Takes over the connection to a container engine. `note` is the file which records that this process uses the
     /// engine. Removes containers that other windlass programs have left on the engine, if these programs have
-    /// ended. Containers with jobs stay, because a later command finds the jobs by their ids.
+    /// ended. Containers with jobs of an assembly stay, because a later command finds the jobs by their ids. No later
+    /// command reads the results of jobs of `windlass exec`.
     pub(super) async fn new(engine: Engine, fresh: DockerRuntime, note: Note) -> Result<Self, String> {
-        fresh.reap(&Owner::default(), |_| true).await.map_err(|error| chain(&error))?;
+        fresh.reap(&Owner::default(), |id| !is_exec_job(id)).await.map_err(|error| chain(&error))?;
         let (fresh, note) = (Arc::new(fresh), Mutex::new(Some(note)));
         Ok(Self { engine, fresh, pools: Mutex::default(), note })
     }
