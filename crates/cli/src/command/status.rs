@@ -33,16 +33,19 @@ pub(crate) async fn run(args: StatusArgs) -> ExitCode {
     }
     match read(&windlass, &args).await {
         Ok(view) => show(&windlass, &args, &view),
-        Err(error) => {
-            let code = fail(&error);
-            if let (Error::Engine(EngineError::Unknown { .. }), Some(name)) = (&error, &args.name)
-                && windlass.is_removed(name).await.unwrap_or(false)
-            {
-                tell!("note: `{name}` has been removed; `windlass log {name}` shows its last processes");
-            }
-            code
-        }
+        Err(error) => failed(&windlass, &args, &error).await,
     }
+}
+
+/// Reports that the status can't be read, and returns the exit code.
+async fn failed(windlass: &Windlass, args: &StatusArgs, error: &Error) -> ExitCode {
+    let code = fail(error);
+    if let (Error::Engine(EngineError::Unknown { .. }), Some(name)) = (error, &args.name)
+        && windlass.is_removed(name).await.unwrap_or(false)
+    {
+        tell!("note: `{name}` has been removed; `windlass log {name}` shows its last processes");
+    }
+    code
 }
 
 async fn read(windlass: &Windlass, args: &StatusArgs) -> Result<StatusView, windlass::Error> {
