@@ -713,9 +713,10 @@ fn ids(calls: &[CallRecord]) -> String {
 fn unnamed(name: &AssemblyName, parts: &[(ElementName, InstanceId)]) -> String {
     let named: Vec<&str> = parts.iter().map(|(part, _)| part.local()).collect();
     let given: Vec<&str> = parts.iter().map(|(_, given)| given.as_str()).collect();
-    let of = if parts.len() > 1 { " --of PART" } else { "" };
+    // Without `--of`, the answer would also decide calls that the user may not have checked.
+    let of = if let [part] = named[..] { part } else { "PART" };
     format!(
-        "the output of the launch script of `{}` is lost, and with it the id of the instance; find that id, then run `windlass retry {name} --assume done{of} --natural ID`; it is `{}` if the script chose none",
+        "the output of the launch script of `{}` is lost, and with it the id of the instance; find that id, then run `windlass retry {name} --assume done --of {of} --natural ID`; it is `{}` if the script chose none",
         named.join("`, `"),
         given.join("`, `")
     )

@@ -238,35 +238,50 @@ impl Search {
     /// packages to the catalog.
     fn close_over(&mut self, assembly: &AssemblyDescriptor) -> BTreeSet<DescriptorName> {
         let mut used = BTreeSet::new();
+        let mut walked = BTreeSet::new();
         let mut open = component_types(assembly);
         while let Some(name) = open.pop() {
-            if !used.insert(name.clone()) {
-                continue;
+            for (file, types) in self.nested(&name, &walked) {
+                self.walk.contained_in(&package_of(&file));
+                walked.insert(file);
+                open.extend(types);
             }
-            let found = self.catalog.found.get(&name).into_iter().flatten();
-            let nested: Vec<_> = found
-                .filter_map(|found| match &found.descriptor {
-                    Descriptor::Assembly(assembly) => Some((assembly.clone(), package_of(&found.file))),
-                    Descriptor::Resource(_) => None,
-                })
-                .collect();
-            for (assembly, package) in nested {
-                self.walk.contained_in(&package);
-                open.extend(component_types(&assembly));
-            }
-            self.index();
+            used.insert(name);
+            // A name can be used before the search finds its file. The package of this file is walked later.
+            open.extend(self.index().into_iter().filter(|name| used.contains(name)));
         }
         used
     }
 
-    /// Opens the files that were found since the last call.
-    fn index(&mut self) {
+    /// Returns the files with an assembly of this name, except the files in `walked`. Each file comes with the types of
+    /// the assembly's components.
+    fn nested(
+        &self,
+        name: &DescriptorName,
+        walked: &BTreeSet<PathBuf>,
+    ) -> Vec<(PathBuf, Vec<DescriptorName>)> {
+        let found = self.catalog.found.get(name).into_iter().flatten();
+        let open = found.filter(|found| !walked.contains(&found.file));
+        let assemblies = open.filter_map(|found| match &found.descriptor {
+            Descriptor::Assembly(assembly) => Some((found.file.clone(), component_types(assembly))),
+            Descriptor::Resource(_) => None,
+        });
+        assemblies.collect()
+    }
+
+    /// Opens the files that were found since the last call. Returns the names of the descriptors in these files.
+    fn index(&mut self) -> Vec<DescriptorName> {
+        let mut names = Vec::new();
         for file in std::mem::take(&mut self.walk.files) {
             if !self.opened.contains(&file) {
-                self.diagnostics.extend(self.catalog.add(&file, &self.overlay));
+                match self.catalog.add(&file, &self.overlay) {
+                    Ok(name) => names.extend(name),
+                    Err(problem) => self.diagnostics.push(*problem),
+                }
                 self.opened.insert(file);
             }
         }
+        names
     }
 
     fn finish(&mut self) -> Diagnostics {
@@ -277,23 +292,28 @@ impl Search {
 }
 
 impl DiskCatalog {
-    /// Adds a file if it contains a descriptor. Returns the problem if the file can't be used.
-    fn add(&mut self, file: &Path, overlay: &Overlay) -> Option<Diagnostic> {
+    /// Adds a file if it contains a descriptor, and returns the name of the descriptor.
+    ///
+    /// # Errors
+    /// Returns the problem if the file can't be used.
+    fn add(&mut self, file: &Path, overlay: &Overlay) -> Result<Option<DescriptorName>, Box<Diagnostic>> {
         let source = match overlay.source(file) {
             Ok(source) => source,
             // A dangling link or a named pipe is an error, because it must be a mistake. An unreadable
             // regular file is only a warning, because it may be unrelated to this project.
-            Err(diagnostic) if !file.is_file() => return Some(*diagnostic),
-            Err(diagnostic) => return Some(as_warning(*diagnostic)),
+            Err(diagnostic) if !file.is_file() => return Err(diagnostic),
+            Err(diagnostic) => return Err(Box::new(as_warning(*diagnostic))),
         };
         let Read { descriptor, diagnostics } = read_in(&source, &surroundings(file));
-        let descriptor = descriptor?;
-        let Some(name) = descriptor.name().cloned() else { return unnamed(&descriptor, &diagnostics) };
+        let Some(descriptor) = descriptor else { return Ok(None) };
+        let Some(name) = descriptor.name().cloned() else {
+            return unnamed(&descriptor, &diagnostics).map_or(Ok(None), |problem| Err(Box::new(problem)));
+        };
         let found = Found { file: file.to_path_buf(), descriptor, diagnostics };
-        let files = self.found.entry(name).or_default();
+        let files = self.found.entry(name.clone()).or_default();
         files.push(found);
         files.sort_by(|a, b| a.file.cmp(&b.file));
-        None
+        Ok(Some(name))
     }
 }
 

@@ -40,7 +40,9 @@ pub fn formatted(source: &Arc<Source>) -> Result<String, Diagnostics> {
         layout.node(document, 0);
     }
     let text = layout.text();
-    let again = load(&Source::new(source.name(), text.clone()), &LoadOptions::default());
+    // The formatted text has the limits of the source. A deeper indentation must not exceed them.
+    let limit = source.limit().max(text.len());
+    let again = load(&Source::with_limit(source.name(), text.clone(), limit), &LoadOptions::default());
     if again.diagnostics.count(Severity::Error) == 0 && values(&again.documents) == values(&loaded.documents)
     {
         return Ok(text);
@@ -251,6 +253,14 @@ mod tests {
         let before = "# top\na:   # behind\n    # of b\n    b: 1\n    # end of a\n# of c\nc: '#'\n";
         let after = "# top\na:   # behind\n  # of b\n  b: 1\n  # end of a\n# of c\nc: '#'\n";
         assert_eq!(text(before), after);
+    }
+
+    /// A user can raise the limit of a text. The limit then also applies to the formatted text.
+    #[test]
+    fn a_text_above_the_default_limit_is_formatted() {
+        let comments = format!("# {}\n", "x".repeat(1 << 20)).repeat(17);
+        let source = Source::with_limit("a.yaml", format!("a:\n    b: 1  \n{comments}"), 64 << 20);
+        assert!(formatted(&source).is_ok_and(|text| text == format!("a:\n  b: 1\n{comments}")));
     }
 
     #[test]

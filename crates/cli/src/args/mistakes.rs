@@ -80,7 +80,10 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
         return Ok(cli);
     }
     Cli::try_parse().map_err(|mut error| {
-        complete(&mut error, std::env::args().skip(1).collect::<Vec<_>>().into_iter());
+        // An argument may contain bytes that are not UTF-8.
+        let given: Vec<String> =
+            std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+        complete(&mut error, given.into_iter());
         if !error.use_stderr() {
             // The error is a request for help or for the version, so it is printed unchanged.
             error.exit();

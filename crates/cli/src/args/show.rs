@@ -163,7 +163,7 @@ pub(crate) struct StatusArgs {
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Print the status again when it changes, until interrupted; a terminal shows only the latest status
+    /// Print the status after each change, until the assembly is removed; a terminal shows only the latest status
     #[arg(short = 'w', long)]
     pub(crate) watch: bool,
 

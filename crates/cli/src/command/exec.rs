@@ -42,7 +42,7 @@ pub(crate) async fn run(args: ExecArgs) -> ExitCode {
         Err(error) => return fail(&error),
     };
     let code = match execute(&windlass, &location, &job).await {
-        Ok(outcome) => ended(&outcome, &job),
+        Ok((outcome, copied)) => ended(&outcome, &copied, &job),
         Err(error) => fail(&error),
     };
     if let Err(error) = windlass.close().await {
@@ -145,21 +145,25 @@ fn input() -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-async fn execute(windlass: &Windlass, location: &Location, job: &Job) -> Result<Outcome, Error> {
+/// Runs the job. Returns its outcome, and the result of copying its output. A reader of the output that exits early is
+/// not an error.
+async fn execute(
+    windlass: &Windlass,
+    location: &Location,
+    job: &Job,
+) -> Result<(Outcome, io::Result<()>), Error> {
     let runtime = windlass.runtime(location).await?;
     let id = exec_job_id(std::process::id(), windlass.now());
     runtime.submit(&id, job).await?;
     let canceller = tokio::spawn(cancel_when_stopped(runtime.clone(), id.clone(), signals::listen(GRACE)));
-    let followed = follow(runtime.events(&id).await?).await;
+    let copied = match follow(runtime.events(&id).await?).await {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        copied => copied,
+    };
     let outcome = runtime.wait(&id).await?;
     canceller.abort();
-    if let Err(error) = followed
-        && error.kind() != io::ErrorKind::BrokenPipe
-    {
-        fault!(codes::OUTPUT, "can't write the output of the job: {error}");
-    }
     runtime.remove(&id).await?;
-    Ok(outcome)
+    Ok((outcome, copied))
 }
 
 /// Cancels the job when a stop is requested: the job is first asked to end, and later killed.
@@ -217,8 +221,13 @@ impl<W: io::Write> Printer<W> {
     }
 }
 
-fn ended(outcome: &Outcome, job: &Job) -> ExitCode {
+/// Reports the end of the job, and returns the exit code. `copied` is the result of copying the output.
+fn ended(outcome: &Outcome, copied: &io::Result<()>, job: &Job) -> ExitCode {
+    if let Err(error) = copied {
+        fault!(codes::OUTPUT, "can't write the output of the job: {error}");
+    }
     match &outcome.end {
+        End::Exited(0) if copied.is_err() => exit::FAILED,
         End::Exited(0) => exit::DONE,
         End::Cancelled => {
             tell!("the job was cancelled");

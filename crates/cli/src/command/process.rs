@@ -573,7 +573,13 @@ fn hint(ended: &Ended) -> String {
     let process = &ended.process;
     let name = &process.assembly;
     if ended.tally.undecided > 0 {
-        return format!("check it, then run `windlass retry {name} --assume done`, `not-done` or `failed`");
+        let (it, each) = match ended.tally.undecided {
+            1 => ("it", String::new()),
+            _ => ("them", format!("; `windlass status {name}` prints a command for each of them")),
+        };
+        return format!(
+            "check {it}, then run `windlass retry {name} --assume done`, `not-done` or `failed`{each}"
+        );
     }
     if ended.needs_rollback() {
         return format!("`windlass log {name}` lists the steps that ran; the assembly is rolled back now");

@@ -33,16 +33,19 @@ pub(crate) async fn run(args: StatusArgs) -> ExitCode {
     }
     match read(&windlass, &args).await {
         Ok(view) => show(&windlass, &args, &view),
-        Err(error) => {
-            let code = fail(&error);
-            if let (Error::Engine(EngineError::Unknown { .. }), Some(name)) = (&error, &args.name)
-                && windlass.is_removed(name).await.unwrap_or(false)
-            {
-                tell!("note: `{name}` has been removed; `windlass log {name}` shows its last processes");
-            }
-            code
-        }
+        Err(error) => failed(&windlass, &args, &error).await,
     }
+}
+
+/// Reports that the status can't be read, and returns the exit code.
+async fn failed(windlass: &Windlass, args: &StatusArgs, error: &Error) -> ExitCode {
+    let code = fail(error);
+    if let (Error::Engine(EngineError::Unknown { .. }), Some(name)) = (error, &args.name)
+        && windlass.is_removed(name).await.unwrap_or(false)
+    {
+        tell!("note: `{name}` has been removed; `windlass log {name}` shows its last processes");
+    }
+    code
 }
 
 async fn read(windlass: &Windlass, args: &StatusArgs) -> Result<StatusView, windlass::Error> {
@@ -90,7 +93,7 @@ fn print(tree: Tree, assemblies: &[&AssemblyView], one_part: bool) -> ExitCode {
         if let Some(application) = assembly.application.as_ref().filter(|_| !one_part) {
             applications::print_details(tree.now, application);
         }
-        print_undecided(&assembly.name, &assembly.undecided, tree.whole);
+        print_undecided(&assembly.name, &assembly.undecided, tree.whole, one_part);
         if one_part {
             tree.print_alone(&assembly.components);
         } else {

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Once;
 
+use insta::assert_snapshot;
 use rstest::rstest;
 use serde_json::json;
 use windlass::executor::image::build::ImageBuilder;
@@ -431,6 +432,27 @@ fn one_job_by_hand() {
         assert!(refused.contains(why), "{arguments:?}: {refused}");
     }
     assert!(!env.files().iter().any(|file| file.starts_with(".windlass")), "{:?}", env.files());
+}
+
+/// A program that uses the output of a job must notice if a part of it is missing. A reader that ends early has all it
+/// needs.
+#[test]
+fn lost_output_of_a_job_by_hand_is_a_failure() {
+    let env = TestEnv::bare();
+    let shell = |script: &str| {
+        let mut shell = std::process::Command::new("sh");
+        env.settle(&mut shell);
+        shell.args(["-c", script, env!("CARGO_BIN_EXE_windlass")]);
+        env.start(shell).end()
+    };
+    assert_snapshot!(shell(r#""$0" exec -- echo hi >/dev/full"#), @"
+    exit 1
+    ----- stderr -----
+    error[WL0802]: can't write the output of the job: No space left on device (os error 28)
+    ");
+    assert_eq!(shell(r#""$0" exec -- sh -c 'echo hi >&2' 2>/dev/full"#).code(), Some(1));
+    let closed = shell(r#"{ "$0" exec -- sh -c 'sleep 0.2; echo hi'; echo "exit $?" >&2; } | true"#);
+    assert_eq!(closed.stderr, "exit 0\n");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Help texts of the command.
 
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+
 use insta::assert_snapshot;
 use rstest::rstest;
 
@@ -224,6 +226,23 @@ fn a_closed_pipe_is_no_panic(
     shell.args(["-c", &script, env!("CARGO_BIN_EXE_windlass")]);
     let run = env.start(shell).end();
     assert!(run.stderr.ends_with("exit 0\n"), "{run}");
+}
+
+/// An argument that is not UTF-8 causes an error like any other argument, and does not prevent the help.
+#[test]
+fn an_argument_may_contain_any_byte() {
+    let env = TestEnv::bare();
+    let with = |before: &str, after: &[&str]| {
+        let mut command = env.command(&[before]);
+        command.arg(OsStr::from_bytes(b"x\xff.yaml")).args(after);
+        command
+    };
+    let refused = env.refused(with("status", &[]));
+    assert!(refused.starts_with("error[WL0800]: ") && refused.contains("UTF-8"), "{refused}");
+    let refused = env.refused(with("fmt", &["--bogus"]));
+    assert!(refused.contains("unexpected argument '--bogus'"), "{refused}");
+    let help = env.start(with("up", &["--help"])).end();
+    assert!(help.code() == Some(0) && help.stdout.contains("Usage: windlass up"), "{help}");
 }
 
 /// The command is executed even if its output can't be written.

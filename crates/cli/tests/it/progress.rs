@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use insta::assert_snapshot;
 use rustix::process::Signal;
 
 use crate::env::{TestEnv, until};
@@ -94,6 +95,39 @@ fn a_status_shows_the_running_calls_and_is_watched() {
     }
     drawn.signal(Signal::TERM);
     drawn.end();
+}
+
+/// A watch ends when the part or the assembly no longer exists, and prints the reason.
+#[test]
+fn a_watch_ends_with_what_it_watches() {
+    let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
+    env.edit("small/assembly.yaml", "quantity: 1", "cluster: {initial-quantity: 2}");
+    env.ok(&["up", "small"]);
+    let watch = |args: &[&str]| {
+        let watching = env.spawn(&[&["status", "--watch"], args].concat());
+        until("the status is shown", || watching.stdout().contains("Active"));
+        watching
+    };
+    let part = watch(&["small", "box__2"]);
+    env.ok(&["scale", "small", "box", "1", "--yes"]);
+    let part = part.end();
+    assert_eq!(part.code(), Some(2), "{part}");
+    assert_snapshot!(part.stderr, @"error[WL0554]: `small` has no part `box__2`; did you mean `box__1`?");
+    let renamed = watch(&["small"]);
+    env.ok(&["rename", "small", "shop"]);
+    let renamed = renamed.end();
+    assert_eq!(renamed.code(), Some(2), "{renamed}");
+    assert_snapshot!(renamed.stderr, @"error[WL0500]: there is no assembly `small`; there is `shop`");
+    let (removed, json) = (watch(&["shop"]), watch(&["shop", "--format", "json"]));
+    env.ok(&["down", "shop"]);
+    let (removed, json) = (removed.end(), json.end());
+    assert_eq!((removed.code(), json.code()), (Some(2), Some(2)), "{removed}{json}");
+    assert_snapshot!(removed.stderr, @"
+    error[WL0500]: there is no assembly `shop`; the store has no assemblies
+    note: `shop` has been removed; `windlass log shop` shows its last processes
+    ");
+    let last: serde_json::Value = serde_json::from_str(json.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(last["error"]["code"], "WL0500", "{json}");
 }
 
 /// Escape sequences in the output of a job are escaped on a terminal; a pipe gets the raw bytes.

@@ -141,7 +141,7 @@ fn the_id_of_a_lost_launch_is_asked_for() {
     assert_snapshot!(env.run(&["retry", "small", "--assume", "done"]), @"
     exit 2
     ----- stderr -----
-    error[WL0523]: the output of the launch script of `box` is lost, and with it the id of the instance; find that id, then run `windlass retry small --assume done --natural ID`; it is `INSTANCE` if the script chose none
+    error[WL0523]: the output of the launch script of `box` is lost, and with it the id of the instance; find that id, then run `windlass retry small --assume done --of box --natural ID`; it is `INSTANCE` if the script chose none
     ");
     assert_eq!(env.trace(), ["Install"]);
     env.ok(&["retry", "small", "--assume", "done", "--natural", "b-1"]);
@@ -265,6 +265,18 @@ fn parts_that_are_leaving_are_answered_for_one_by_one() {
       box__3 Stop (started WHEN): its job ended while windlass did not watch it, and left no result
     check them, then run `windlass retry small --assume done`, `not-done` or `failed`; `--of PART` reports one part at a time
     ");
+    // Each printed command decides only the call above it, even if the status shows no other part.
+    let advice = |args: &[&str]| {
+        let status = env.ok(args).stdout;
+        let lines: Vec<&str> =
+            status.lines().filter(|line| line.contains("check it")).map(str::trim).collect();
+        lines.join("\n")
+    };
+    assert_snapshot!(advice(&["status"]), @"
+    check it, then run `windlass retry small --of box__2 --assume done`, `not-done` or `failed`
+    check it, then run `windlass retry small --of box__3 --assume done`, `not-done` or `failed`
+    ");
+    assert_snapshot!(advice(&["status", "small", "box__3"]), @"check it, then run `windlass retry small --of box__3 --assume done`, `not-done` or `failed`");
     assert_snapshot!(env.run(&["retry", "small", "--assume", "done", "--of", "box__2"]), @"
     exit 1
     ----- stderr -----
@@ -360,7 +372,10 @@ relationships:
     lifecycle: {Create: [target.Join]}
 ",
     );
-    env.run(&["up", "small"]);
+    let up = env.run(&["up", "small"]).stdout;
+    let advice = "  check them, then run `windlass retry small --assume done`, `not-done` or `failed`; \
+                  `windlass status small` prints a command for each of them\n";
+    assert!(up.ends_with(advice), "{up}");
     let undecided = env.json(&["status", "small"])["assemblies"][0]["undecided"].clone();
     let calls: Vec<&str> =
         undecided.as_array().unwrap().iter().map(|call| call["call"].as_str().unwrap()).collect();

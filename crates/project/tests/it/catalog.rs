@@ -289,6 +289,28 @@ fn what_another_assembly_contains_is_its_own() {
     ");
 }
 
+/// The packages of a nested assembly are found, even if the search reads the name of this assembly before the file.
+#[test]
+fn the_order_of_components_is_irrelevant() {
+    let found = |types: &[&str]| {
+        let folder = Folder::with(&[
+            ("assembly.yaml", &assembly("shop", types)),
+            ("Contains/b/assembly.yaml", &assembly("b", &["assembly::x"])),
+            ("Contains/b/Contains/x/assembly.yaml", &assembly("x", &["resource::r"])),
+            ("Contains/b/Contains/x/Contains/r/resource.yaml", &resource("r")),
+        ]);
+        around(&folder, "assembly.yaml", &[])
+    };
+    let in_one_order = found(&["assembly::b", "assembly::x"]);
+    assert_snapshot!(in_one_order, @"
+    assembly::b::1.0  Contains/b/assembly.yaml
+    assembly::shop::1.0  assembly.yaml
+    assembly::x::1.0  Contains/b/Contains/x/assembly.yaml
+    resource::r::1.0  Contains/b/Contains/x/Contains/r/resource.yaml
+    ");
+    assert_eq!(found(&["assembly::x", "assembly::b"]), in_one_order);
+}
+
 #[test]
 fn mistakes_count_where_a_descriptor_is_used() {
     let folder = Folder::with(&[

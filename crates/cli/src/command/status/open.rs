@@ -1,6 +1,8 @@
 //! The unfinished process of an assembly, and the undecided calls of the assembly.
 
-use windlass::model::AssemblyName;
+use std::collections::HashSet;
+
+use windlass::model::{AssemblyName, CallId, ElementName};
 use windlass::view::status::{AssemblyView, UndecidedView};
 
 use super::super::pairs;
@@ -44,8 +46,14 @@ pub(super) fn print_additional(assembly: &AssemblyView) {
     say!("  {}", styled(ODD, format!("{names} {is} {why}")));
 }
 
-/// Prints the undecided calls of an assembly, with the commands that decide them.
-pub(super) fn print_undecided(assembly: &AssemblyName, undecided: &[UndecidedView], whole: bool) {
+/// Prints the undecided calls of an assembly, with the commands that decide them. With `whole`, each call has its own
+/// command. `is_part` tells that `undecided` contains only the calls of one part.
+pub(super) fn print_undecided(
+    assembly: &AssemblyName,
+    undecided: &[UndecidedView],
+    whole: bool,
+    is_part: bool,
+) {
     // Operations are not grouped, because each operation is shown with its relationship.
     let key = |call: &&UndecidedView| {
         let alone = call.relationship.is_none();
@@ -58,11 +66,64 @@ pub(super) fn print_undecided(assembly: &AssemblyName, undecided: &[UndecidedVie
             _ => String::new(),
         };
         say!("  {}", styled(BAD, format!("{names} {action}{of}: its outcome is unknown")));
-        // If a part has several undecided calls, the printed command names the call by its id, because the
-        // calls may have ended differently.
-        let shares = |call: &UndecidedView| call.element == calls[0].element && call.call != calls[0].call;
-        let one =
-            if undecided.iter().any(shares) { format!(" --of {}", calls[0].call) } else { String::new() };
-        say!("    check it, then run `windlass retry {assembly}{one} --assume done`, `not-done` or `failed`");
+        let it = if calls.len() == 1 { "it" } else { "them" };
+        let of = limit(&calls, undecided, is_part);
+        say!(
+            "    check {it}, then run `windlass retry {assembly}{of} --assume done`, `not-done` or `failed`"
+        );
+    }
+}
+
+/// Returns the option that limits an answer to `calls`, because the user may not have checked other undecided calls.
+/// Returns an empty text if the assembly has no other undecided calls. `is_part` is as in [`print_undecided`].
+fn limit(calls: &[&UndecidedView], undecided: &[UndecidedView], is_part: bool) -> String {
+    let own: HashSet<&CallId> = calls.iter().map(|call| &call.call).collect();
+    if own.len() == undecided.len() && !is_part {
+        return String::new();
+    }
+    // If a part has several undecided calls, the option names the call by its id, because the calls may have ended
+    // differently.
+    let parts: HashSet<&ElementName> = calls.iter().map(|call| &call.element).collect();
+    let shares = undecided.iter().any(|call| parts.contains(&call.element) && !own.contains(&call.call));
+    match calls {
+        [call] if shares => format!(" --of {}", call.call),
+        [call] => format!(" --of {}", call.element.local()),
+        _ if shares => " --of CALL".to_owned(),
+        _ => " --of PART".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(element: &str, id: &str) -> UndecidedView {
+        UndecidedView {
+            element: element.parse().unwrap(),
+            call: id.parse().unwrap(),
+            action: "Start".to_owned(),
+            relationship: None,
+            pair: None,
+        }
+    }
+
+    #[test]
+    fn an_answer_is_limited_to_the_printed_calls() {
+        let [a, b, again] = [call("shop__a", "c1"), call("shop__b", "c2"), call("shop__b", "c3")];
+        let said = |calls: &[&UndecidedView], undecided: &[&UndecidedView], is_part| {
+            let undecided: Vec<UndecidedView> = undecided.iter().map(|call| (*call).clone()).collect();
+            limit(calls, &undecided, is_part)
+        };
+        for (calls, undecided, is_part, option) in [
+            (&[&a][..], &[&a][..], false, ""),
+            (&[&a, &b], &[&a, &b], false, ""),
+            (&[&a], &[&a], true, " --of a"),
+            (&[&a], &[&a, &b], false, " --of a"),
+            (&[&b], &[&a, &b, &again], false, " --of c2"),
+            (&[&a, &b], &[&a, &b], true, " --of PART"),
+            (&[&a, &b], &[&a, &b, &again], false, " --of CALL"),
+        ] {
+            assert_eq!(said(calls, undecided, is_part), option, "{calls:?} of {undecided:?}");
+        }
     }
 }

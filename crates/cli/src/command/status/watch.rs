@@ -5,11 +5,11 @@ use std::io::{IsTerminal as _, stdout};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use windlass::Windlass;
 use windlass::changes::Changes;
+use windlass::engine::EngineError;
+use windlass::{Error, Windlass};
 
-use super::super::fail;
-use super::{read, show};
+use super::{failed, read, show};
 use crate::args::{Format, StatusArgs};
 use crate::outage::Outage;
 use crate::output::{clear_screen, say};
@@ -29,7 +29,7 @@ pub(super) async fn run(windlass: &Windlass, args: &StatusArgs) -> ExitCode {
         () = signals::reader_is_gone() => exit::interrupted(),
         watched = watch(windlass, args) => match watched {
             Ok(never) => match never {},
-            Err(error) => fail(&error),
+            Err(error) => failed(windlass, args, &error).await,
         },
     }
 }
@@ -38,8 +38,8 @@ pub(super) async fn run(windlass: &Windlass, args: &StatusArgs) -> ExitCode {
 /// first status, tells the user once, and tries again until the store answers.
 ///
 /// # Errors
-/// Fails if the first status can't be read.
-async fn watch(windlass: &Windlass, args: &StatusArgs) -> Result<Infallible, windlass::Error> {
+/// Fails if the first status can't be read, or if the assembly or the part no longer exists.
+async fn watch(windlass: &Windlass, args: &StatusArgs) -> Result<Infallible, Error> {
     let is_drawn = args.print.format == Format::Human && stdout().is_terminal();
     let mut changes = Changes::new(windlass);
     let mut before = String::new();
@@ -48,7 +48,7 @@ async fn watch(windlass: &Windlass, args: &StatusArgs) -> Result<Infallible, win
         let begun = Instant::now();
         let view = match read(windlass, args).await {
             Ok(view) => view,
-            Err(error) if before.is_empty() => return Err(error),
+            Err(error) if before.is_empty() || is_gone(&error) => return Err(error),
             Err(error) => {
                 outage.failed(&error).await;
                 continue;
@@ -80,4 +80,10 @@ async fn watch(windlass: &Windlass, args: &StatusArgs) -> Result<Infallible, win
             tokio::time::sleep(REDRAW).await;
         }
     }
+}
+
+/// Tells whether the error means that the assembly or the part does not exist. Each other error is a failure of the
+/// store, and may pass.
+fn is_gone(error: &Error) -> bool {
+    matches!(error, Error::Engine(EngineError::Unknown { .. }) | Error::NoPart { .. })
 }
