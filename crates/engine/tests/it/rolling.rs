@@ -111,7 +111,7 @@ async fn a_rollback_skips_the_version_with_additional_nodes() {
 /// Returns the value `in` of the first node in the recorded desired topology.
 async fn desired_value(rig: &Rig) -> Option<Template> {
     let topology = rig.look("t").await.assembly.topology;
-    topology.get(&element("t__g__1")).unwrap().properties["in"].value.clone()
+    topology.get(&element("t__g__1")).expect("it is there").properties["in"].value.clone()
 }
 
 /// If a rollback fails, `retry` resumes the rollback. If the retry fails too, the assembly does not return to the
