@@ -141,6 +141,28 @@ fn wrong_output_of_plain_scripts() {
     ");
 }
 
+/// A launch script has created a machine, and one of its output files is invalid. The id of the machine is kept, so
+/// that the machine can be removed.
+#[test]
+fn the_id_of_a_launch_with_an_invalid_output_is_kept() {
+    let install = r#"echo vm-17 >"$WINDLASS_ID_FILE"; touch "$WINDLASS_VOLUME_STATE/vm-17"
+echo '{' >"$WINDLASS_OUT/address.json""#;
+    let env = web(&[("Install", install), ("Uninstall", UNINSTALL)]);
+    let machines = || std::fs::read_dir(env.path(".windlass/volumes/state")).unwrap().count();
+    let up = env.run(&["up", "web"]);
+    assert_eq!((up.code(), machines()), (Some(1), 1), "{up}");
+    env.ok(&["down", "web"]);
+    assert_eq!(machines(), 0);
+    // The next launch has another id, and the machine of the failed launch does not stay.
+    env.run(&["up", "web"]);
+    let corrected = install.replace("vm-17", "vm-18").replace("echo '{'", "echo '{}'");
+    env.script(&format!("{SCRIPTS}/Install.sh"), format!("#!/bin/sh\nset -eu\n{corrected}\n"));
+    env.ok(&["up", "web"]);
+    assert_eq!(machines(), 1);
+    env.ok(&["down", "web"]);
+    assert_eq!(machines(), 0);
+}
+
 #[test]
 fn check_knows_the_style() {
     let env = web(&LIFE);
