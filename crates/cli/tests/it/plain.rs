@@ -248,6 +248,46 @@ fn a_case_that_fails_is_updated() {
     assert_eq!(view["cases"][0]["passed"], true, "{view}");
 }
 
+/// An update leaves a valid case, or leaves the file as it is.
+#[test]
+fn an_update_keeps_a_case_readable() {
+    let env = TestEnv::bare();
+    new_package(&env, &[]);
+    std::fs::remove_file(env.path("vm/tests/2-integrity.yaml")).unwrap();
+    std::fs::remove_file(env.path("vm/tests/3-uninstall.yaml")).unwrap();
+    let file = "vm/tests/1-install.yaml";
+    let input = "input: {properties: {greeting: hi}}";
+    let update = ["script", "test", "vm", "--update"];
+    // The keys are indented, and the last key may be `expect`.
+    let indented = format!("# c\n  version: 1\n  action: Install\n  {input}");
+    for tail in ["", "\n", "\n  expect:\n    id: x\n", "\n  expect: {}"] {
+        env.write(file, format!("{indented}{tail}"));
+        let test = env.ok(&update);
+        assert!(test.stdout.contains("1 updated, 0 failed"), "{test}");
+        let after = env.read(file);
+        assert!(after.starts_with(&format!("{indented}\n  expect:\n    id: \"case\"\n")), "{after}");
+        env.ok(&["script", "test", "vm"]);
+    }
+    let flow = format!("{{version: 1, action: Install, {input}");
+    for tail in ["}\n", ", expect: {id: x}}\n", "\n, expect: {id: x}}\n"] {
+        let case = format!("{flow}{tail}");
+        env.write(file, &case);
+        let refused = env.refuses(&update);
+        assert!(refused.contains("can't be written"), "{refused}");
+        assert_eq!(env.read(file), case);
+    }
+    let case = format!("version: 1\naction: Install\n{input}\n");
+    env.write(file, format!("{case}...\n"));
+    assert!(env.refuses(&update).contains("can't be written"));
+    assert_eq!(env.read(file), format!("{case}...\n"));
+    // A link stays a link.
+    std::fs::remove_file(env.path(file)).unwrap();
+    env.write("case.yaml", case);
+    std::os::unix::fs::symlink("../../case.yaml", env.path(file)).unwrap();
+    env.ok(&update);
+    assert!(env.path(file).is_symlink() && env.read("case.yaml").contains("expect:"));
+}
+
 #[test]
 fn one_script_by_hand() {
     let env = TestEnv::bare();
