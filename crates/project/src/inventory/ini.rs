@@ -78,8 +78,8 @@ fn span(start: usize, length: usize) -> Span {
     Span::new(at(start), at(start + length))
 }
 
-/// Reads a line that names a host, or a range of hosts such as `web[01:03]`. The variables of the hosts follow on
-/// the same line, each in the form `key=value`.
+/// Reads a line that names a host, or a range of hosts such as `web[01:03]`. A port may follow the name. The variables
+/// of the hosts follow on the same line, each in the form `key=value`.
 fn host(inventory: &mut Draft, group: &str, text: &str, span: Span) {
     let Some(words) = words(text) else {
         return inventory.error(span, "a quote is not closed");
@@ -92,16 +92,7 @@ fn host(inventory: &mut Draft, group: &str, text: &str, span: Span) {
             None => return inventory.error(span, format!("`{name}` is followed by a word without `=`")),
         }
     }
-    // The name may end with a port. The colons of a range or of an IPv6 address do not begin a port.
-    let port = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let name = match name.rsplit_once(':') {
-        Some((name, number)) if port(number) && !name.contains(':') => {
-            variables.entry("ansible_port".to_owned()).or_insert_with(|| Some(number.into()));
-            name
-        }
-        _ => name.as_str(),
-    };
-    inventory.add_hosts(group, name, span, &variables);
+    inventory.add_hosts_with_port(group, name, span, variables);
 }
 
 /// Splits a line into words, as a shell does, up to a comment; `None` if a quote is not closed.

@@ -183,6 +183,16 @@ impl Draft {
         }
     }
 
+    /// Adds the hosts of a pattern as [`add_hosts`](Self::add_hosts) does. A port may follow the pattern, such as in
+    /// `web[01:03]:2222`. The port becomes the variable `ansible_port`, unless `variables` contains this variable.
+    fn add_hosts_with_port(&mut self, group: &str, pattern: &str, span: Span, mut variables: Variables) {
+        let (pattern, port) = range::split_port(pattern);
+        if let Some(port) = port {
+            variables.entry("ansible_port".to_owned()).or_insert_with(|| Some(port.into()));
+        }
+        self.add_hosts(group, pattern, span, &variables);
+    }
+
     fn hosts_of(mut self, wanted: &str) -> Result<Vec<Host>, Diagnostics> {
         if !self.groups.contains_key(wanted) && !self.diagnostics.has_errors() {
             let names: Vec<String> = self.groups.keys().cloned().collect();

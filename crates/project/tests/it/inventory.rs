@@ -131,6 +131,39 @@ fn a_yaml_inventory_has_the_same() {
     "#);
 }
 
+/// The colons of ranges and of IPv6 addresses begin no port.
+#[test]
+fn a_port_follows_a_host_name() {
+    let names = ["w1:22", "w[1:2].lan:2222", "x[a:b]c[1:1]:9", "r[1:2]", "fe80::1:22", "w2:x"];
+    let expected = [
+        ("w1", "22"),
+        ("w1.lan", "2222"),
+        ("w2.lan", "2222"),
+        ("xac1", "9"),
+        ("xbc1", "9"),
+        ("r1", "none"),
+        ("r2", "none"),
+        ("fe80::1:22", "none"),
+        ("w2:x", "none"),
+    ];
+    let shown = |form: InventoryForm, text: &str| -> Vec<(String, String)> {
+        let hosts = hosts(&Source::new("hosts", text), form, "web").unwrap();
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or("none").to_owned();
+        let host = |host: &windlass_project::inventory::Host| {
+            assert_eq!(host.variables["ansible_host"], host.variables["name"]);
+            (text(&host.variables["name"]), text(&host.variables["ansible_port"]))
+        };
+        hosts.iter().map(host).collect()
+    };
+    let expected = expected.map(|(name, port)| (name.to_owned(), port.to_owned()));
+    assert_eq!(shown(InventoryForm::Ini, &format!("[web]\n{}\n", names.join("\n"))), expected);
+    let keys = names.map(|name| format!("    '{name}':\n")).concat();
+    assert_eq!(shown(InventoryForm::Yaml, &format!("web:\n  hosts:\n{keys}")), expected);
+    // A variable takes precedence over a port.
+    assert_snapshot!(short(&ini("a:22 ansible_port=23\n", "all")), @r#"hosts:1:1: {"ansible_port":"23","name":"a"}"#);
+    assert_snapshot!(short(&yaml("web: {hosts: {'a:22': {ansible_port: 23}}}\n", "web")), @r#"hosts:1:15: {"ansible_port":"23","name":"a"}"#);
+}
+
 #[test]
 fn nearer_groups_and_higher_priorities_take_precedence() {
     let text = "[b]\nh\n[a]\nh\n[outer:children]\na\nb\n[a:vars]\nv=a\n[b:vars]\nv=b\n[outer:vars]\nv=outer\nw=outer\n";
