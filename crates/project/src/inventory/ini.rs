@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use windlass_source::{Source, Span};
 
-use super::{ALL, Draft, UNGROUPED, Variables};
+use super::{ALL, Draft, UNGROUPED, Variables, literal};
 
 /// The content of the lines of a section.
 #[derive(Clone, Copy)]
@@ -53,7 +53,7 @@ pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
             Content::Hosts => host(inventory, &group, text, span),
             Content::Variables => match text.split_once('=') {
                 Some((key, value)) => {
-                    let value = unquoted(value.trim());
+                    let value = literal::value(value.trim());
                     inventory.group(&group).variables.insert(key.trim().to_owned(), Some(value.into()));
                 }
                 None => inventory.error(span, "a variable is `name=value`"),
@@ -88,7 +88,9 @@ fn host(inventory: &mut Draft, group: &str, text: &str, span: Span) {
     let mut variables = Variables::new();
     for word in given {
         match word.split_once('=') {
-            Some((key, value)) => drop(variables.insert(key.to_owned(), Some(value.into()))),
+            Some((key, value)) => {
+                variables.insert(key.to_owned(), Some(literal::value(value).into()));
+            }
             None => return inventory.error(span, format!("`{name}` is followed by a word without `=`")),
         }
     }
@@ -102,23 +104,25 @@ fn words(text: &str) -> Option<Vec<String>> {
     while let Some(c) = chars.next() {
         match (c, quote) {
             (c, Some(open)) if c == open => quote = None,
-            ('\\', Some('"') | None) => word.get_or_insert_default().extend(chars.next()),
+            ('\\', None) => word.get_or_insert_default().extend(chars.next()),
+            // In double quotes, a backslash escapes only a double quote or a backslash.
+            ('\\', Some('"')) => {
+                let next = chars.clone().next().filter(|next| ['"', '\\'].contains(next));
+                word.get_or_insert_default().push(next.unwrap_or('\\'));
+                if next.is_some() {
+                    chars.next();
+                }
+            }
             (c, Some(_)) => word.get_or_insert_default().push(c),
             ('"' | '\'', None) => {
                 quote = Some(c);
                 word.get_or_insert_default();
             }
-            ('#', None) if word.is_none() => break,
+            ('#', None) => break,
             (c, None) if c.is_whitespace() => words.extend(word.take()),
             (c, None) => word.get_or_insert_default().push(c),
         }
     }
     words.extend(word);
     quote.is_none().then_some(words)
-}
-
-/// Removes the single or double quotes around a value. A value without such quotes stays unchanged.
-fn unquoted(value: &str) -> &str {
-    let inside = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
-    inside('"').or_else(|| inside('\'')).unwrap_or(value)
 }

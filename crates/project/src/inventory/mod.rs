@@ -2,13 +2,14 @@
 //!
 //! A host gets its own variables and the variables of all groups that contain it. As in Ansible, a group
 //! takes precedence over the groups that contain it. Values are text as written. In YAML, values may also be
-//! lists and maps.
+//! lists and maps. In INI, quotes, escape sequences and comments have the same meaning as for Ansible.
 //!
 //! Three kinds of variables are left out: values with Jinja expressions (`{{` or `{%`), values with a tag
 //! such as `!vault`, and passwords of connections (`ansible_…pass`, `ansible_…password`). Passwords are left
 //! out because records would show them.
 
 mod ini;
+mod literal;
 mod range;
 mod yaml;
 
