@@ -381,7 +381,14 @@ impl<'a> Run<'a> {
             Exit::Converging => Some(Status::converging(message)),
             _ => None,
         };
-        self.read_plain(call, &outcome, status)
+        let answer = self.read_plain(call, &outcome, status);
+        if answer.is_err()
+            && let Some(natural) = plain::output::launched_id(&self.role, &outcome)
+        {
+            // The script has created the instance, so `down` must be able to remove it.
+            context.checkpoint(at, Report { natural: Some(natural), ..Report::settled() }).await?;
+        }
+        answer
     }
 
     /// Runs a script of the style [`Plain`](Style::Plain) for a call. Returns the meaning of the exit code, and the

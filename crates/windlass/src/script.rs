@@ -21,8 +21,8 @@ use windlass_project::package::{TESTS, package_in};
 use windlass_script::{KIND, Request, Style, single_script};
 use windlass_secret::Redactor;
 use windlass_source::{
-    Diagnostic, EmitStyle, LoadOptions, Mapping, Node, Reading, Source, Span, emit_typed, files, load_one,
-    suggest,
+    Diagnostic, EmitStyle, Entry, LoadOptions, Mapping, Node, Reading, Source, Span, emit_typed, files,
+    load_one, suggest,
 };
 
 use crate::case_input::of_request;
@@ -384,30 +384,62 @@ fn action_of(package: &Package, name: &str, source: &Arc<Source>, root: &Node) -
 }
 
 /// Replaces the key `expect` in the file of a test case by the actual result. The rest of the file stays as it is.
+///
+/// # Errors
+///
+/// Fails if the new text would be no test case with the same other keys, or if the file can't be replaced.
 fn rewrite(file: &Path, source: &Arc<Source>, root: &Node, actual: &str) -> Result<(), Error> {
-    let text = source.text();
     let entries = root.as_mapping().map(Mapping::entries).unwrap_or_default();
     let at = entries.iter().position(|entry| entry.key.text() == "expect");
-    let kept = match at {
-        Some(at) if at + 1 < entries.len() => {
-            let message = "`expect` is not the last entry of the case, so it can't be rewritten";
-            let place = source.place(entries[at].key.span());
-            return Err(Error::Input(
-                vec![Diagnostic::error(codes::SCRIPT, message).at(place).help("move it to the end")].into(),
-            ));
-        }
-        Some(at) => source.slice(Span::new(0, entries[at].key.span().start)),
-        None => text,
+    if let Some(at) = at.filter(|at| at + 1 < entries.len()) {
+        let message = "`expect` is not the last entry of the case, so it can't be rewritten";
+        let place = source.place(entries[at].key.span());
+        return Err(problem(Diagnostic::error(codes::SCRIPT, message).at(place).help("move it to the end")));
+    }
+    let text = rewritten(source, entries, at, actual);
+    if !is_same_case(source, root, &text) {
+        let message = "the result can't be written behind the other entries of the case";
+        let help = "write each key of the case on a line of its own, without `{` around the keys";
+        return Err(problem(
+            Diagnostic::error(codes::SCRIPT, message).at(source.place(root.span())).help(help),
+        ));
+    }
+    // The file may be a link, so its target is replaced.
+    let target = file.canonicalize().map_err(|source| Error::File { path: file.to_owned(), source })?;
+    disk::replace(&target, source.text(), &text).map_err(|found| problem(*found))
+}
+
+/// Returns the text of a test case with a new `expect` at its end. `at` is the position of the present `expect` in
+/// `entries`. The new key has the same indentation as the first key of the case.
+fn rewritten(source: &Source, entries: &[Entry], at: Option<usize>, actual: &str) -> String {
+    let line_of = |entry: &Entry| {
+        let before = source.slice(Span::new(0, entry.key.span().start));
+        before.rfind('\n').map_or(0, |end| end + 1)
     };
-    let indented: Vec<String> = actual.lines().map(|line| format!("  {line}\n")).collect();
-    let expect = if actual.trim() == "{}" {
-        "expect: {}\n".to_owned()
-    } else {
-        format!("expect:\n{}", indented.concat())
-    };
+    let indent = entries.first().map_or("", |first| {
+        let line = &source.text()[line_of(first)..];
+        &line[..line.len() - line.trim_start_matches(' ').len()]
+    });
+    let kept = at.map_or(source.text(), |at| &source.text()[..line_of(&entries[at])]);
     let end = if kept.is_empty() || kept.ends_with('\n') { "" } else { "\n" };
-    fs::write(file, format!("{kept}{end}{expect}"))
-        .map_err(|source| Error::Write { path: file.to_owned(), source })
+    if actual.trim() == "{}" {
+        return format!("{kept}{end}{indent}expect: {{}}\n");
+    }
+    let lines: Vec<String> = actual.lines().map(|line| format!("{indent}  {line}\n")).collect();
+    format!("{kept}{end}{indent}expect:\n{}", lines.concat())
+}
+
+/// Tells whether a text is a test case whose keys other than `expect` have the same values as in `root`.
+fn is_same_case(source: &Source, root: &Node, text: &str) -> bool {
+    let source = Source::new(source.name(), text);
+    let Ok(Some(new)) = read_root(&source) else { return false };
+    let others = |root: &Node| {
+        let entries = root.as_mapping().map(Mapping::entries).unwrap_or_default();
+        let others = entries.iter().filter(|entry| entry.key.text() != "expect");
+        let value = |entry: &Entry| (entry.key.text().to_owned(), entry.value.to_value(Reading::Script));
+        others.map(value).collect::<Vec<_>>()
+    };
+    others(&new) == others(root) && new.parse::<CaseFile>(&source, Reading::Script).is_ok()
 }
 
 fn read_root(source: &Arc<Source>) -> Result<Option<Node>, Error> {

@@ -94,6 +94,26 @@ fn other_values_are_warned_of_at_their_places() {
     ");
 }
 
+/// A parameter without a value keeps the default, as if the file did not name it.
+#[test]
+fn null_is_no_value() {
+    let env = TestEnv::bare();
+    let text = "name: assembly::shop::1.0
+properties:
+  region: {default: eu-1, required: true}
+  token: {default: hunter22, sensitive: true}
+  free: {}
+  where: {read-only: true, value: '${region} [${free}]'}
+composition: {}
+";
+    env.write("shop.yaml", text);
+    env.write("null.yaml", "region:\ntoken: null\nfree: ~\n");
+    env.ok(&["up", "shop.yaml", "--params", "null.yaml"]);
+    assert_eq!(env.ok(&["output", "shop", "where", "--raw"]).stdout.trim(), "eu-1 []");
+    let plan = env.ok(&["plan", "shop.yaml"]).stdout;
+    assert!(!plan.contains('→'), "{plan}");
+}
+
 /// Messages do not show the values of a parameter file, because they may be secrets.
 #[test]
 fn values_are_not_shown() {

@@ -141,6 +141,28 @@ fn wrong_output_of_plain_scripts() {
     ");
 }
 
+/// A launch script has created a machine, and one of its output files is invalid. The id of the machine is kept, so
+/// that the machine can be removed.
+#[test]
+fn the_id_of_a_launch_with_an_invalid_output_is_kept() {
+    let install = r#"echo vm-17 >"$WINDLASS_ID_FILE"; touch "$WINDLASS_VOLUME_STATE/vm-17"
+echo '{' >"$WINDLASS_OUT/address.json""#;
+    let env = web(&[("Install", install), ("Uninstall", UNINSTALL)]);
+    let machines = || std::fs::read_dir(env.path(".windlass/volumes/state")).unwrap().count();
+    let up = env.run(&["up", "web"]);
+    assert_eq!((up.code(), machines()), (Some(1), 1), "{up}");
+    env.ok(&["down", "web"]);
+    assert_eq!(machines(), 0);
+    // The next launch has another id, and the machine of the failed launch does not stay.
+    env.run(&["up", "web"]);
+    let corrected = install.replace("vm-17", "vm-18").replace("echo '{'", "echo '{}'");
+    env.script(&format!("{SCRIPTS}/Install.sh"), format!("#!/bin/sh\nset -eu\n{corrected}\n"));
+    env.ok(&["up", "web"]);
+    assert_eq!(machines(), 1);
+    env.ok(&["down", "web"]);
+    assert_eq!(machines(), 0);
+}
+
 #[test]
 fn check_knows_the_style() {
     let env = web(&LIFE);
@@ -224,6 +246,46 @@ fn a_case_that_fails_is_updated() {
     env.ok(&["script", "test", "vm"]);
     let view = env.json(&["script", "test", "vm"]);
     assert_eq!(view["cases"][0]["passed"], true, "{view}");
+}
+
+/// An update leaves a valid case, or leaves the file as it is.
+#[test]
+fn an_update_keeps_a_case_readable() {
+    let env = TestEnv::bare();
+    new_package(&env, &[]);
+    std::fs::remove_file(env.path("vm/tests/2-integrity.yaml")).unwrap();
+    std::fs::remove_file(env.path("vm/tests/3-uninstall.yaml")).unwrap();
+    let file = "vm/tests/1-install.yaml";
+    let input = "input: {properties: {greeting: hi}}";
+    let update = ["script", "test", "vm", "--update"];
+    // The keys are indented, and the last key may be `expect`.
+    let indented = format!("# c\n  version: 1\n  action: Install\n  {input}");
+    for tail in ["", "\n", "\n  expect:\n    id: x\n", "\n  expect: {}"] {
+        env.write(file, format!("{indented}{tail}"));
+        let test = env.ok(&update);
+        assert!(test.stdout.contains("1 updated, 0 failed"), "{test}");
+        let after = env.read(file);
+        assert!(after.starts_with(&format!("{indented}\n  expect:\n    id: \"case\"\n")), "{after}");
+        env.ok(&["script", "test", "vm"]);
+    }
+    let flow = format!("{{version: 1, action: Install, {input}");
+    for tail in ["}\n", ", expect: {id: x}}\n", "\n, expect: {id: x}}\n"] {
+        let case = format!("{flow}{tail}");
+        env.write(file, &case);
+        let refused = env.refuses(&update);
+        assert!(refused.contains("can't be written"), "{refused}");
+        assert_eq!(env.read(file), case);
+    }
+    let case = format!("version: 1\naction: Install\n{input}\n");
+    env.write(file, format!("{case}...\n"));
+    assert!(env.refuses(&update).contains("can't be written"));
+    assert_eq!(env.read(file), format!("{case}...\n"));
+    // A link stays a link.
+    std::fs::remove_file(env.path(file)).unwrap();
+    env.write("case.yaml", case);
+    std::os::unix::fs::symlink("../../case.yaml", env.path(file)).unwrap();
+    env.ok(&update);
+    assert!(env.path(file).is_symlink() && env.read("case.yaml").contains("expect:"));
 }
 
 #[test]

@@ -131,6 +131,28 @@ fn one_up_renews_a_relationship_with_published_values() {
     assert_eq!(ended, ["Leave at host:3", "Leave shop__db"]);
 }
 
+/// A component that a relationship names with several capabilities is one source, or one target.
+#[test]
+fn two_capabilities_of_one_component_are_one_pair() {
+    let env = shop("");
+    let ends = "    source-capabilities: [db.cap]\n    target-requirements: [app.req]\n";
+    let twice =
+        "    source-capabilities: [db.cap, db.other]\n    target-requirements: [app.req, app.admin]\n";
+    let file = "shop/assembly.yaml";
+    env.write(file, env.read(file).replace(ends, twice));
+    let plan = env.ok(&["plan", "shop"]).stdout;
+    assert_eq!(plan.matches("Create serves").count(), 1, "{plan}");
+    env.ok(&["up", "shop"]);
+    let mut made = env.trace();
+    made.sort();
+    assert_eq!(made, ["Join at host:1", "Join shop__db"]);
+    env.clear_trace();
+    env.ok(&["down", "shop"]);
+    let mut ended = env.trace();
+    ended.sort();
+    assert_eq!(ended, ["Leave at host:1", "Leave shop__db"]);
+}
+
 /// Intents other than `up` do not change the relationship, but report its outdated inputs. A plan explains
 /// the change.
 #[test]

@@ -1,6 +1,6 @@
 //! Checks relationships: their sources and targets, their properties, and the operations that they call.
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use windlass_model::assembly::OperationCall;
 use windlass_model::template::{End, InstanceField};
 use windlass_model::{ComponentName, DescriptorName, Modifier, State};
@@ -106,27 +106,27 @@ fn operation_call(check: &mut Check<'_, '_>, ends: &Ends<'_>, call: &Spanned<Ope
 /// The sources and targets of a relationship, grouped by their descriptors. The groups save time, because a
 /// relationship can have thousands of sources or targets.
 struct Ends<'a> {
-    sources: Vec<Vec<&'a ComponentName>>,
-    targets: Vec<Vec<&'a ComponentName>>,
+    sources: Vec<IndexSet<&'a ComponentName>>,
+    targets: Vec<IndexSet<&'a ComponentName>>,
 }
 
 impl<'a> Ends<'a> {
-    fn of(&self, end: End) -> &[Vec<&'a ComponentName>] {
+    fn of(&self, end: End) -> &[IndexSet<&'a ComponentName>] {
         if end == End::Source { &self.sources } else { &self.targets }
     }
 }
 
 /// Groups the sources or the targets of a relationship by their descriptors. `ends` contains these sources or
 /// targets. A component or reference whose descriptor is not in the catalog is left out, because it can't be
-/// checked.
-fn alike<'a>(check: &Check<'a, '_>, ends: &'a [Spanned<EndpointDecl>]) -> Vec<Vec<&'a ComponentName>> {
-    let mut groups: IndexMap<(bool, DescriptorName), Vec<&ComponentName>> = IndexMap::new();
+/// checked. A component that is listed with several capabilities is contained once.
+fn alike<'a>(check: &Check<'a, '_>, ends: &'a [Spanned<EndpointDecl>]) -> Vec<IndexSet<&'a ComponentName>> {
+    let mut groups: IndexMap<(bool, DescriptorName), IndexSet<&ComponentName>> = IndexMap::new();
     for endpoint in ends {
         let component = &endpoint.value.component;
         let is_component = check.assembly.composition.contains_key(component);
         let descriptor = check.descriptor_of(component);
         if let Some(name) = descriptor.as_ref().and_then(Descriptor::name) {
-            groups.entry((is_component, name.clone())).or_default().push(component);
+            groups.entry((is_component, name.clone())).or_default().insert(component);
         }
     }
     groups.into_values().collect()

@@ -162,7 +162,10 @@ impl Composer<'_> {
         let binder = Frame { assembly, owner: &owner, each: None }.binder(&owner);
         let mut properties = self.values.properties(&assembly.properties, binder);
         for (parameter, value) in self.request.parameters {
-            if let Some(property) = properties.get_mut(parameter.as_str()) {
+            // Null is no value, so a default stays.
+            if let Some(property) = properties.get_mut(parameter.as_str())
+                && (!value.is_null() || property.value.is_none())
+            {
                 property.value = Some(self.values.given(value, property.sensitive));
             }
         }

@@ -376,7 +376,12 @@ impl<'a> Values<'a> {
             (Some(decl), End::Target) => &decl.targets,
             (None, _) => &[],
         };
-        let [one] = ends else { return Ok(Found::unknown("differs from pair to pair")) };
+        // The list may contain several capabilities of one component.
+        let is_one =
+            |one: &&Spanned<EndpointDecl>| ends.iter().all(|end| end.value.component == one.value.component);
+        let Some(one) = ends.first().filter(is_one) else {
+            return Ok(Found::unknown("differs from pair to pair"));
+        };
         let part = self.part(spot.scope, &one.value.component);
         let Part { subject, instance, .. } = &self.parts[part];
         let declared = matches!(subject, Subject::Described(found) if found.properties().contains_key(&property))

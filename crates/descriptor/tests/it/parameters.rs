@@ -42,6 +42,24 @@ fn missing_parameters() {
     ");
 }
 
+#[test]
+fn null_keeps_the_default() {
+    let shop = "name: assembly::shop::1.0
+properties:
+  region: {required: true, default: a}
+  token: {sensitive: true, default: hunter22}
+  nodes: {default: 2}
+composition:
+  web: {type: resource::web::1.0, quantity: '${nodes}'}
+";
+    let web = ["name: resource::web::1.0\n"];
+    let null = ["region", "token", "nodes"]
+        .into_iter()
+        .fold(World::of(&web), |world, name| world.given(name, serde_json::Value::Null));
+    assert_eq!(null.tree(shop), World::of(&web).tree(shop));
+    assert_snapshot!(null.messages(&shop.replace("nodes: {default: 2}", "nodes: {}")), @"a.yaml:7:45: error[WL0120]: this number is not known before the assembly is made");
+}
+
 /// The help for a missing secret proposes no argument, because every user of the machine can list the
 /// arguments of processes.
 #[test]

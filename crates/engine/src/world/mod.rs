@@ -12,7 +12,7 @@ mod pairs;
 mod readers;
 mod secrets;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -226,7 +226,8 @@ impl World {
     }
 
     /// Returns the pairs of a relationship between one target and some of its sources, in the order of the
-    /// sources.
+    /// sources. A source may occur several times in `sources`, because plans of earlier builds list a source once for
+    /// each of its capabilities. The result contains its pair once.
     pub(crate) fn pairs_at(
         &self,
         assembly: &ElementName,
@@ -237,7 +238,9 @@ impl World {
     ) -> Vec<PairKey> {
         let topology = self.version(side);
         let Some(found) = topology.relationship(assembly, relationship) else { return Vec::new() };
+        let mut seen = HashSet::new();
         let sources = sources.iter().flat_map(|end| topology.nodes(end));
+        let sources = sources.filter(|source| seen.insert(&source.name));
         let key = |source: &Element| PairKey {
             assembly: assembly.clone(),
             relationship: found.name.clone(),

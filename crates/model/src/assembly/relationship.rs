@@ -122,7 +122,8 @@ pub struct Endpoint {
     /// The name of the element that is the source or the target.
     pub element: ElementName,
     /// The name of a connection point of the element: a capability of the source, or a requirement of the target.
-    /// Example: `Http` in `web.Http`. None if the descriptor names only the element, as in `web`.
+    /// Example: `Http` in `web.Http`. None if the descriptor names only the element, as in `web`. If the descriptor
+    /// names several capabilities of the element, the field contains the first one.
     pub capability: Option<String>,
 }
 

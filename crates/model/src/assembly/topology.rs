@@ -1,7 +1,7 @@
 //! The topology of an assembly: its elements, relationships and policies. Indexes find elements and
 //! relationships by their names.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::BuildHasher;
 
 use hashbrown::DefaultHashBuilder;
@@ -111,7 +111,14 @@ impl TryFrom<TopologyData> for Topology {
 }
 
 impl Topology {
-    fn of(data: TopologyData) -> Self {
+    fn of(mut data: TopologyData) -> Self {
+        for relationship in &mut data.relationships {
+            let lists = [&mut relationship.sources, &mut relationship.targets];
+            for ends in lists.into_iter().filter(|ends| ends.len() > 1) {
+                let mut seen = HashSet::new();
+                ends.retain(|end| seen.insert(end.element.clone()));
+            }
+        }
         let places = Places::of(&data.elements);
         let parents: Vec<(u32, u32)> = (0..)
             .zip(&data.elements)
@@ -137,6 +144,9 @@ impl From<Topology> for TopologyData {
 impl Topology {
     /// Creates a topology without policies. The caller passes the root as the first element, and each other element
     /// after its parent.
+    ///
+    /// If a relationship lists a source or target several times, with different capabilities, the topology contains
+    /// only the first entry. Otherwise, windlass would call each operation several times for one pair.
     pub fn new(name: AssemblyName, elements: Vec<Element>, relationships: Vec<Relationship>) -> Self {
         Self::of(TopologyData {
             version: VERSION,
@@ -338,6 +348,8 @@ impl Topology {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assembly::Endpoint;
+    use crate::state::{Modifier, State};
 
     #[test]
     fn a_topology_of_another_version_is_refused() {
@@ -348,5 +360,48 @@ mod tests {
         let error = serde_json::from_str::<Topology>(&newer).unwrap_err().to_string();
         assert_eq!(error, "a topology of version 2 can't be read; this program reads version 1");
         assert_eq!(serde_json::from_str::<Topology>(&text).unwrap(), topology);
+    }
+
+    fn end(element: &str, capability: &str) -> Endpoint {
+        Endpoint { element: element.parse().unwrap(), capability: Some(capability.to_owned()) }
+    }
+
+    fn relationship(sources: Vec<Endpoint>, targets: Vec<Endpoint>) -> Relationship {
+        Relationship {
+            name: "r".parse().unwrap(),
+            assembly: "t".parse().unwrap(),
+            sources,
+            targets,
+            source_state: State::Active,
+            source_modifier: Modifier::Post,
+            target_state: State::Active,
+            target_modifier: Modifier::Pre,
+            properties: indexmap::IndexMap::new(),
+            create: Vec::new(),
+            cease: Vec::new(),
+            origin: None,
+        }
+    }
+
+    /// Earlier builds stored an element once for each of its capabilities.
+    #[test]
+    fn a_relationship_has_each_element_once() {
+        let (sources, targets) = ([end("t__a", "x"), end("t__b", "x")], [end("t__c", "x"), end("t__d", "y")]);
+        let name: AssemblyName = "t".parse().unwrap();
+        let of = |sources: &[Endpoint], targets: &[Endpoint]| {
+            let relationship = relationship(sources.to_vec(), targets.to_vec());
+            Topology::new(name.clone(), Vec::new(), vec![relationship])
+        };
+        let once = of(&sources, &targets);
+        let twice = of(
+            &[&sources[..], &[end("t__a", "z")]].concat(),
+            &[&targets[..1], &[end("t__c", "z")], &targets[1..]].concat(),
+        );
+        assert_eq!(twice, once);
+        let text = serde_json::to_string(&once).unwrap();
+        let first = r#"{"element":"t__a","capability":"x"}"#;
+        let stored = text.replacen(first, &format!(r#"{first},{{"element":"t__a","capability":"z"}}"#), 1);
+        assert_ne!(stored, text);
+        assert_eq!(serde_json::from_str::<Topology>(&stored).unwrap(), once);
     }
 }

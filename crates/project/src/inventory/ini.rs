@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use windlass_source::{Source, Span};
 
-use super::{ALL, Draft, UNGROUPED, Variables};
+use super::{ALL, Draft, UNGROUPED, Variables, literal};
 
 /// The content of the lines of a section.
 #[derive(Clone, Copy)]
@@ -53,7 +53,7 @@ pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
             Content::Hosts => host(inventory, &group, text, span),
             Content::Variables => match text.split_once('=') {
                 Some((key, value)) => {
-                    let value = unquoted(value.trim());
+                    let value = literal::value(value.trim());
                     inventory.group(&group).variables.insert(key.trim().to_owned(), Some(value.into()));
                 }
                 None => inventory.error(span, "a variable is `name=value`"),
@@ -78,8 +78,8 @@ fn span(start: usize, length: usize) -> Span {
     Span::new(at(start), at(start + length))
 }
 
-/// Reads a line that names a host, or a range of hosts such as `web[01:03]`. The variables of the hosts follow on
-/// the same line, each in the form `key=value`.
+/// Reads a line that names a host, or a range of hosts such as `web[01:03]`. A port may follow the name. The variables
+/// of the hosts follow on the same line, each in the form `key=value`.
 fn host(inventory: &mut Draft, group: &str, text: &str, span: Span) {
     let Some(words) = words(text) else {
         return inventory.error(span, "a quote is not closed");
@@ -88,20 +88,13 @@ fn host(inventory: &mut Draft, group: &str, text: &str, span: Span) {
     let mut variables = Variables::new();
     for word in given {
         match word.split_once('=') {
-            Some((key, value)) => drop(variables.insert(key.to_owned(), Some(value.into()))),
+            Some((key, value)) => {
+                variables.insert(key.to_owned(), Some(literal::value(value).into()));
+            }
             None => return inventory.error(span, format!("`{name}` is followed by a word without `=`")),
         }
     }
-    // The name may end with a port. The colons of a range or of an IPv6 address do not begin a port.
-    let port = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let name = match name.rsplit_once(':') {
-        Some((name, number)) if port(number) && !name.contains(':') => {
-            variables.entry("ansible_port".to_owned()).or_insert_with(|| Some(number.into()));
-            name
-        }
-        _ => name.as_str(),
-    };
-    inventory.add_hosts(group, name, span, &variables);
+    inventory.add_hosts_with_port(group, name, span, variables);
 }
 
 /// Splits a line into words, as a shell does, up to a comment; `None` if a quote is not closed.
@@ -111,23 +104,25 @@ fn words(text: &str) -> Option<Vec<String>> {
     while let Some(c) = chars.next() {
         match (c, quote) {
             (c, Some(open)) if c == open => quote = None,
-            ('\\', Some('"') | None) => word.get_or_insert_default().extend(chars.next()),
+            ('\\', None) => word.get_or_insert_default().extend(chars.next()),
+            // In double quotes, a backslash escapes only a double quote or a backslash.
+            ('\\', Some('"')) => {
+                let next = chars.clone().next().filter(|next| ['"', '\\'].contains(next));
+                word.get_or_insert_default().push(next.unwrap_or('\\'));
+                if next.is_some() {
+                    chars.next();
+                }
+            }
             (c, Some(_)) => word.get_or_insert_default().push(c),
             ('"' | '\'', None) => {
                 quote = Some(c);
                 word.get_or_insert_default();
             }
-            ('#', None) if word.is_none() => break,
+            ('#', None) => break,
             (c, None) if c.is_whitespace() => words.extend(word.take()),
             (c, None) => word.get_or_insert_default().push(c),
         }
     }
     words.extend(word);
     quote.is_none().then_some(words)
-}
-
-/// Removes the single or double quotes around a value. A value without such quotes stays unchanged.
-fn unquoted(value: &str) -> &str {
-    let inside = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
-    inside('"').or_else(|| inside('\'')).unwrap_or(value)
 }

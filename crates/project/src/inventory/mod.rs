@@ -2,13 +2,14 @@
 //!
 //! A host gets its own variables and the variables of all groups that contain it. As in Ansible, a group
 //! takes precedence over the groups that contain it. Values are text as written. In YAML, values may also be
-//! lists and maps.
+//! lists and maps. In INI, quotes, escape sequences and comments have the same meaning as for Ansible.
 //!
 //! Three kinds of variables are left out: values with Jinja expressions (`{{` or `{%`), values with a tag
 //! such as `!vault`, and passwords of connections (`ansible_…pass`, `ansible_…password`). Passwords are left
 //! out because records would show them.
 
 mod ini;
+mod literal;
 mod range;
 mod yaml;
 
@@ -181,6 +182,16 @@ impl Draft {
             let (_, own) = self.hosts.entry(name).or_insert_with(|| (span, Variables::new()));
             own.extend(variables.clone());
         }
+    }
+
+    /// Adds the hosts of a pattern as [`add_hosts`](Self::add_hosts) does. A port may follow the pattern, such as in
+    /// `web[01:03]:2222`. The port becomes the variable `ansible_port`, unless `variables` contains this variable.
+    fn add_hosts_with_port(&mut self, group: &str, pattern: &str, span: Span, mut variables: Variables) {
+        let (pattern, port) = range::split_port(pattern);
+        if let Some(port) = port {
+            variables.entry("ansible_port".to_owned()).or_insert_with(|| Some(port.into()));
+        }
+        self.add_hosts(group, pattern, span, &variables);
     }
 
     fn hosts_of(mut self, wanted: &str) -> Result<Vec<Host>, Diagnostics> {

@@ -1,4 +1,28 @@
-//! Ranges in the names of hosts: `web[01:03]`, `db-[a:c]`, `node[0:10:2]`.
+//! Ranges in the names of hosts: `web[01:03]`, `db-[a:c]`, `node[0:10:2]`. A port may follow a name: `web[01:03]:2222`.
+
+/// Splits a pattern of host names into the pattern without a port, and the port.
+pub(super) fn split_port(pattern: &str) -> (&str, Option<&str>) {
+    let is_port = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match pattern.rsplit_once(':') {
+        Some((names, port)) if is_port(port) && !has_colon(names) => (names, Some(port)),
+        _ => (pattern, None),
+    }
+}
+
+/// Tells whether a pattern contains a colon outside of ranges, as an IPv6 address does. Also returns `true` if the
+/// last range is not closed, because a colon behind the pattern then belongs to this range.
+fn has_colon(pattern: &str) -> bool {
+    let mut inside = false;
+    for c in pattern.chars() {
+        match c {
+            '[' => inside = true,
+            ']' => inside = false,
+            ':' if !inside => return true,
+            _ => {}
+        }
+    }
+    inside
+}
 
 /// Returns the host names that a pattern stands for.
 ///

@@ -76,7 +76,7 @@ fn group(inventory: &mut Draft, name: &str, node: &Node, depth: usize) {
                 for host in hosts {
                     let own = mapping(inventory, &host.value, "a host");
                     let own = own.map(variables).unwrap_or_default();
-                    inventory.add_hosts(name, host.key.text(), host.key.span(), &own);
+                    inventory.add_hosts_with_port(name, host.key.text(), host.key.span(), own);
                 }
             }
             "vars" => {

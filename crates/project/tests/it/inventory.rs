@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use insta::assert_snapshot;
+use rstest::rstest;
 use windlass_project::inventory::{InventoryForm, hosts};
 use windlass_source::Source;
 
@@ -129,6 +130,92 @@ fn a_yaml_inventory_has_the_same() {
     hosts:1:15: {"name":"a"}
     hosts:1:20: {"name":"b"}
     "#);
+}
+
+/// The colons of ranges and of IPv6 addresses begin no port.
+#[test]
+fn a_port_follows_a_host_name() {
+    let names = ["w1:22", "w[1:2].lan:2222", "x[a:b]c[1:1]:9", "r[1:2]", "fe80::1:22", "w2:x"];
+    let expected = [
+        ("w1", "22"),
+        ("w1.lan", "2222"),
+        ("w2.lan", "2222"),
+        ("xac1", "9"),
+        ("xbc1", "9"),
+        ("r1", "none"),
+        ("r2", "none"),
+        ("fe80::1:22", "none"),
+        ("w2:x", "none"),
+    ];
+    let shown = |form: InventoryForm, text: &str| -> Vec<(String, String)> {
+        let hosts = hosts(&Source::new("hosts", text), form, "web").unwrap();
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or("none").to_owned();
+        let host = |host: &windlass_project::inventory::Host| {
+            assert_eq!(host.variables["ansible_host"], host.variables["name"]);
+            (text(&host.variables["name"]), text(&host.variables["ansible_port"]))
+        };
+        hosts.iter().map(host).collect()
+    };
+    let expected = expected.map(|(name, port)| (name.to_owned(), port.to_owned()));
+    assert_eq!(shown(InventoryForm::Ini, &format!("[web]\n{}\n", names.join("\n"))), expected);
+    let keys = names.map(|name| format!("    '{name}':\n")).concat();
+    assert_eq!(shown(InventoryForm::Yaml, &format!("web:\n  hosts:\n{keys}")), expected);
+    // A variable takes precedence over a port.
+    assert_snapshot!(short(&ini("a:22 ansible_port=23\n", "all")), @r#"hosts:1:1: {"ansible_port":"23","name":"a"}"#);
+    assert_snapshot!(short(&yaml("web: {hosts: {'a:22': {ansible_port: 23}}}\n", "web")), @r#"hosts:1:15: {"ansible_port":"23","name":"a"}"#);
+}
+
+/// The expected values are those of ansible-core 2.19. Lists, maps and numbers stay text.
+#[rstest]
+#[case::backslashes(r#"re="C:\dir\new""#, r"C:\dir\new")]
+#[case::escapes(r#"q="say \"hi\" \\ \$x" # note"#, r#"say "hi" \ \$x"#)]
+#[case::unquoted(r"q=a\ b", "a b")]
+#[case::comment("c=a#b", "a")]
+#[case::comment_after_a_quote("c='a'#b", "a")]
+#[case::hash_in_quotes("c='a # b'", "a # b")]
+#[case::inner_quotes(r#"d='"x y"'"#, "x y")]
+#[case::inner_escapes(r#"d="'it\tis' # n""#, "it\tis")]
+#[case::inner_comment("d='80 # p'", "80")]
+#[case::escaped_quotes(r#"d=\"q\""#, "q")]
+fn a_value_on_the_line_of_a_host(#[case] variable: &str, #[case] expected: &str) {
+    let source = Source::new("hosts", format!("h {variable}\n"));
+    let found = hosts(&source, InventoryForm::Ini, "all").unwrap();
+    let name = variable.split('=').next().unwrap();
+    assert_eq!(found[0].variables[name], expected);
+}
+
+/// The expected values are those of ansible-core 2.19. Lists, maps and numbers stay text.
+#[rstest]
+#[case::text("north # kept", "north # kept")]
+#[case::options(r#""a" -b "c""#, r#""a" -b "c""#)]
+#[case::number("80 # port", "80")]
+#[case::signed("-5 # c", "-5")]
+#[case::hexadecimal("0x1f # c", "0x1f")]
+#[case::fraction("1.5e-3 # c", "1.5e-3")]
+#[case::leading_zero("007 # c", "007 # c")]
+#[case::address("10.0.0.1 # c", "10.0.0.1 # c")]
+#[case::numbers("80 443 # c", "80 443 # c")]
+#[case::word("True # c", "True")]
+#[case::empty("''", "")]
+#[case::quoted("'abc' # note", "abc")]
+#[case::quoted_hash(r#""a # b""#, "a # b")]
+#[case::quoted_in_comment("'a' # b 'c'", "a")]
+#[case::open_quote("'abc", "'abc")]
+#[case::two_strings(r#""a" 'b'"#, "ab")]
+#[case::three_quotes("'''x'''", "x")]
+#[case::escapes(r"'a\tb\q\x41\u0042\103\\'", "a\tb\\qABC\\")]
+#[case::named_character(r"'\N{BULLET}'", r"'\N{BULLET}'")]
+#[case::surrogate(r"'\ud800'", r"'\ud800'")]
+#[case::list("[1, 'x # y'] # c", "[1, 'x # y']")]
+#[case::list_of_words("[a, b] # c", "[a, b] # c")]
+#[case::open_list("[1, 2 # c", "[1, 2 # c")]
+#[case::map("{'a': (1, 2.5)} # c", "{'a': (1, 2.5)}")]
+#[case::bare_list("'t', 'b' # c", "'t', 'b'")]
+#[case::comment_alone("# c", "# c")]
+fn a_value_in_a_section_of_variables(#[case] value: &str, #[case] expected: &str) {
+    let source = Source::new("hosts", format!("h\n[all:vars]\nv = {value}\n"));
+    let found = hosts(&source, InventoryForm::Ini, "all").unwrap();
+    assert_eq!(found[0].variables["v"], expected);
 }
 
 #[test]

@@ -78,6 +78,13 @@ pub(crate) fn answer(
     Ok(crate::answer::answer(natural, update, &[], call))
 }
 
+/// Returns the id of an instance that a launch script has created. The id is returned even if other files of the script
+/// are invalid. Returns `None` if the id is invalid, or if the script is no launch script.
+pub(crate) fn launched_id(role: &Role, outcome: &Outcome) -> Option<String> {
+    let file = outcome.outputs.get(ID.variable).filter(|_| *role == Role::Launch)?;
+    read_id(file).ok()
+}
+
 /// Returns the values that a script wrote.
 ///
 /// The function reads all files of the output folders, because the driver does not know which values the resource
