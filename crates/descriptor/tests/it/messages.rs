@@ -522,6 +522,26 @@ fn properties_of_ends() {
     ");
 }
 
+/// An error about a component is reported once for all its capabilities.
+#[test]
+fn two_capabilities_of_one_component() {
+    let ends = |sources: &str, targets: &str| {
+        world().messages(&related(&format!(
+            "    source-capabilities: [{sources}]
+    target-requirements: [{targets}]
+    source-state: Active
+    target-state: Active
+    properties:
+      ip: {{value: '${{source.ulr}}'}}
+    lifecycle: {{Create: [target.Nope]}}
+"
+        )))
+    };
+    let once = ends("a.x", "b.x");
+    assert!(once.contains("has no property `ulr`") && once.contains("`Nope`"), "{once}");
+    assert_eq!(ends("a.x, a.x", "b.x, b.x"), once);
+}
+
 #[test]
 fn policies() {
     assert_snapshot!(world().messages(

@@ -182,6 +182,29 @@ relationships:
     "#);
 }
 
+/// Several capabilities of one component are one source.
+#[test]
+fn a_source_with_two_capabilities_is_known() {
+    let resolved = |sources: &str| {
+        text(World::of(&[WEB]).resolve(&format!(
+            "name: assembly::shop::1.0
+composition: {{web: {{type: 'resource::web::1.0'}}, other: {{type: 'resource::web::1.0'}}}}
+relationships:
+  uses:
+    source-capabilities: [{sources}]
+    target-requirements: [other.http]
+    source-state: Active
+    target-state: Active
+    properties: {{from: {{value: '${{source.name}} ${{source.port}}'}}}}
+"
+        )))
+    };
+    let both = resolved("web.http, web.https");
+    assert!(both.contains("value: test__web 80\n"), "{both}");
+    let differs = resolved("web.http, other.http");
+    assert!(differs.contains("# differs from pair to pair"), "{differs}");
+}
+
 #[test]
 fn secrets_are_not_written() {
     let resolved = World::of(&[WEB]).given("given", "given-by-hand").given("plain", "seen").resolve(
