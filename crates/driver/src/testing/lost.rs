@@ -4,13 +4,14 @@ use super::trial::{Incident, lost, not_run};
 use super::{Subject, titles};
 use crate::Failure;
 
-/// If a job is lost, the call that requested the job fails with the failure of the job. A lost job is a job whose
-/// outcome is unknown.
+/// A lost job is a job whose outcome is unknown: the driver gets a failure in place of the outcome. The call that
+/// requested the job must then fail with the same failure.
 pub async fn lost_jobs_are_passed_on(subject: &Subject) {
     passed_on(subject, Incident::LoseJob, &lost()).await;
 }
 
-/// If a job of a call could not be run, the call fails with the failure of the job.
+/// If a job of a call could not be run, the driver gets a failure in place of the outcome. The call must then fail with
+/// the same failure.
 pub async fn jobs_that_did_not_run_are_passed_on(subject: &Subject) {
     passed_on(subject, Incident::RefuseJob, &not_run()).await;
 }
