@@ -71,7 +71,7 @@ impl<'w> Launcher<'w> {
     }
 
     /// Prepares the launch of a published revision. If the input contains no name, the method chooses a free name for
-    /// the new assembly. Simultaneous launches get different names.
+    /// the new assembly. Simultaneous launches then get different names.
     ///
     /// # Errors
     /// Returns all problems that prevent the launch. In this case, nothing has been changed.
