@@ -22,7 +22,7 @@ use crate::output::{elapsed, visible};
 /// Maximum number of running steps that are shown.
 const SHOWN: usize = 5;
 
-/// The shortest time between two readings of the running steps.
+/// Minimum pause before the running steps are read from the store again.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// The progress lines at the bottom of the terminal: the number of ended steps, and the running steps. If

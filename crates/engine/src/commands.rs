@@ -134,8 +134,8 @@ pub(crate) fn call_ended(
     put(world, record, batch);
 }
 
-/// Ends the commands of `element` that have waited too long for a final result. The call of such a command has
-/// succeeded, and the deadline for results has passed. Returns one entry for the activity log for each ended command.
+/// Ends the open commands of `element` whose deadline for results has passed. An open command is one whose call has
+/// succeeded, but whose final result has not arrived. Returns an entry for the activity log for each ended command.
 pub(crate) fn expire(
     world: &mut World,
     element: &ElementName,

@@ -452,8 +452,8 @@ impl EngineError {
         }
     }
 
-    /// Tells whether the error may be gone when the same intent is executed again later, without any change by a user.
-    /// Examples of such errors are a held lease, an unreachable store or runtime, and a stop.
+    /// Tells whether the same intent may succeed later, although no user changes anything. Examples of such errors are
+    /// a held lease, an unreachable store or runtime, and a stop.
     pub fn will_pass(&self) -> bool {
         match self {
             Self::Store(error) => error.will_pass(),

@@ -1,4 +1,5 @@
-//! The [`Context`] of health checks: drivers run jobs with it, and the engine gets the last job from it.
+//! The [`Context`] of health checks. A driver runs its jobs in this context. The context keeps the last job that has
+//! ended, so that the engine can record this job.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -17,8 +17,8 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Creates a stop for one of several concurrent processes. A request of `self` stops all these processes. A request
-    /// of the new stop stops only the process that has the new stop.
+    /// Creates a `Stop` for one of several concurrent processes. If the tokens of `self` are cancelled, all these
+    /// processes stop. If the tokens of the new `Stop` are cancelled, only this one process stops.
     pub(crate) fn of_one(&self) -> Self {
         Self { soon: self.soon.child_token(), now: self.now.child_token() }
     }

@@ -17,8 +17,9 @@ const FIRST_LINE: u64 = 255;
 /// The error "exec format error", for which the standard library has no name.
 const ENOEXEC: i32 = 8;
 
-/// The error (`EDOM`) that a child reports if its limit of open files can't be set. The kernel's own error would look
-/// like an error of the program's file. No call that a child makes returns this error.
+/// The error (`EDOM`) that a child reports if its limit of open files can't be set. The child does not report the
+/// kernel's own error, which would look like an error of the program's file. The error `EDOM` is unambiguous, because
+/// no system call of the child returns it.
 pub(crate) const OPEN_FILES: i32 = 33;
 
 /// The reason why a program can't be run.

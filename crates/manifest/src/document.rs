@@ -92,7 +92,7 @@ pub struct Composite {
     pub kind: Option<Spanned<ComponentType>>,
     /// Values for the pins that the composite exposes.
     pub configuration: Configuration,
-    /// Interfaces by name. Their pins expose pins of the composition's components.
+    /// Interfaces by name. The pins of an interface expose pins of the inner components.
     pub interfaces: IndexMap<Name, ExposedInterface>,
     /// Components of the composition, by name.
     pub components: IndexMap<Name, Component>,

@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(text(before), after);
     }
 
-    /// A user can raise the limit of a text. The limit then also applies to the formatted text.
+    /// A user can raise the size limit of a source. The raised limit also applies to the formatted text.
     #[test]
     fn a_text_above_the_default_limit_is_formatted() {
         let comments = format!("# {}\n", "x".repeat(1 << 20)).repeat(17);

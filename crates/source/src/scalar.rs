@@ -8,7 +8,8 @@ use smol_str::SmolStr;
 /// joined. The text is not converted to a number or a boolean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scalar {
-    /// A `SmolStr` stores a short text without an allocation, and most scalars are words.
+    /// The content of the scalar. Most scalars are single words, and a `SmolStr` stores a short text without an
+    /// allocation.
     pub(crate) text: SmolStr,
     pub(crate) style: Style,
 }

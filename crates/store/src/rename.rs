@@ -81,8 +81,8 @@ mod rows {
         JOIN process ON process.id = call.process WHERE process.assembly = $1)";
 
     /// The tables, each with the condition that selects the rows of an assembly. The conditions for jobs, calls and
-    /// steps read the column `assembly` of the table `process`. A renaming changes this column, too. So it must
-    /// first change the column `record` in all tables of this list, and only then the column `assembly`.
+    /// steps read the column `assembly` of the table `process`. So a rename must first change the column `record` in
+    /// all tables of this list. Only then may it change the column `assembly`.
     pub(crate) const ROWS: [Rows; 9] = [
         Rows { table: "element", of_assembly: "assembly = $1", renamed: record::<ElementRecord> },
         Rows { table: "instance", of_assembly: "assembly = $1", renamed: record::<InstanceRecord> },

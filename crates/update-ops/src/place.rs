@@ -17,8 +17,8 @@ pub enum Step {
 /// In contrast, a [`Path`](crate::Path) belongs to the document that an update changes. For example, the number in
 /// the update `{"$set": {"status.message": 1}}` has the place `/$set/status.message` and the path `status.message`.
 ///
-/// A place is displayed as a JSON Pointer (RFC 6901). If the JSON value was read from a text, a caller can find the
-/// line of a place by the steps of the place.
+/// A place is displayed as a JSON Pointer (RFC 6901). If the JSON value was read from a text, a caller can follow the
+/// [`steps`](Self::steps) to find the line in the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place(Vec<Step>);
 

@@ -95,7 +95,8 @@ impl AssemblyInput {
         self
     }
 
-    /// Sets the name of the file whose text is the value of a parameter. Messages about the value show this name.
+    /// States that the value of the parameter `name` is the text of a file. `file` is the name of this file, which
+    /// messages about the value show.
     pub fn parameter_from(mut self, name: impl Into<String>, file: impl Into<String>) -> Self {
         self.places.files.insert(name.into(), file.into());
         self

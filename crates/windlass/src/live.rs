@@ -241,7 +241,8 @@ fn after<'r>(recorded: &'r str, shown: usize, last: &str) -> std::vec::IntoIter<
     lines.get(from..).unwrap_or_default().to_vec().into_iter()
 }
 
-/// Sends the lines of a job's stderr until the job ends or the receiver is dropped.
+/// Sends the lines of a job's stderr to the channel `lines`. Returns when the job has ended, or when the receiver of
+/// the channel was dropped.
 async fn send_lines(runtime: Arc<dyn Runtime>, id: JobId, redactor: Redactor, lines: mpsc::Sender<LiveLine>) {
     let Ok(mut events) = runtime.events(&id).await else { return };
     let mut masked = redactor.stream();

@@ -380,7 +380,8 @@ fn with_parameters(
     Ok(input.environment(variables()))
 }
 
-/// Returns the environment variables that set parameters, by their names without the prefix `WINDLASS_PARAM_`.
+/// Returns the names and values of the environment variables that set parameters. The returned names do not contain the
+/// prefix `WINDLASS_PARAM_`.
 ///
 /// windlass ignores a variable that names no property of the assembly, because a user may set variables for several
 /// assemblies in one shell.

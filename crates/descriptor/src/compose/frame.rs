@@ -32,8 +32,8 @@ pub(super) struct Binder<'s> {
 pub(super) struct Frame<'f> {
     pub(super) assembly: &'f Arc<AssemblyDescriptor>,
     pub(super) owner: &'f ElementName,
-    /// While a node is being created: the entry of the list `each` that declares this node. `${each.…}` reads this
-    /// entry. `None` if no node is being created, or if the component of the node has no list `each`.
+    /// The entry of the list `each` that declares the node that is being created. `${each.…}` reads this entry. `None`
+    /// if no node is being created, or if the component of the node has no list `each`.
     pub(super) each: Option<&'f Entry>,
 }
 

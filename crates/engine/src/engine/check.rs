@@ -379,8 +379,9 @@ fn observation(answer: &Answered) -> Option<&Observation> {
     }
 }
 
-/// Returns the factories of which the checks find no instance, and miss at least one. `owners` contains the factory of
-/// each checked application.
+/// Returns the factories whose instances all seem to be gone. The checks report at least one of these instances as
+/// absent, and find no existing one. Checks without a result are ignored. `owners` contains the factory of each checked
+/// application.
 fn factories_without_instances(
     answers: &[Answered],
     owners: &BTreeMap<AssemblyName, AssemblyName>,

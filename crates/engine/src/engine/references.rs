@@ -181,8 +181,8 @@ pub(super) async fn refuse_if_entangled(store: &dyn Store, name: &AssemblyName) 
     Ok(())
 }
 
-/// Loads the assemblies of the given leases. An assembly that no longer exists is omitted, and its lease is
-/// released, since the assembly has no elements on which operations could be called.
+/// Loads the assemblies of the given leases. If an assembly no longer exists, it is omitted, and its lease is released:
+/// no operation can be called on a missing assembly.
 ///
 /// # Errors
 /// [`EngineError::Interrupted`] if a process of one of these assemblies was interrupted, or an error of the

@@ -34,7 +34,7 @@ impl Packages {
         Self { previous, ..Self::default() }
     }
 
-    /// Uses `package` in place of all previous packages with the same name.
+    /// Replaces each package in `self.previous` by `package` if the two packages have the same name.
     pub(crate) fn use_instead(&mut self, package: &Arc<Package>) {
         let same = self.previous.values_mut().filter(|known| known.name() == package.name());
         same.for_each(|known| *known = package.clone());

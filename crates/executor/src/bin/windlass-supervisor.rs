@@ -1,8 +1,9 @@
-//! Runs the supervisor, the parent process of jobs, as a separate program. Most programs that use this crate do not
-//! need this program, because they start themselves a second time as the supervisor.
+//! The program `windlass-supervisor` runs the supervisor, which is the parent process of jobs.
 //!
-//! Other programs name `windlass-supervisor` in their `windlass_executor::process::SupervisorCommand`.
-//! `ProcessRuntime` then starts `windlass-supervisor`. Users never start it themselves.
+//! A program that uses this crate can start itself a second time as the supervisor. Most programs do this, and do not
+//! need `windlass-supervisor`. Any other program names `windlass-supervisor` in its
+//! `windlass_executor::process::SupervisorCommand`, and `ProcessRuntime` then starts it. Users never start it
+//! themselves.
 
 use std::process::ExitCode;
 

@@ -31,8 +31,8 @@ pub(crate) struct Places {
     /// Folder for groups without limits. A supervisor uses such a group to find and kill all processes of a job. `None`
     /// if this process can't create groups, or can't kill a group by writing to its file `cgroup.kill`.
     pub(crate) track: Option<Place>,
-    /// Folder in which groups with a limit are created, for each controller. A controller is missing if this process
-    /// can't set its limit.
+    /// For each controller, the folder for groups with a limit of this controller. If this process can't set the limit
+    /// of a controller, the map does not contain the controller.
     pub(crate) limit: BTreeMap<Controller, Place>,
 }
 

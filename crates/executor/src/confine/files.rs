@@ -26,7 +26,8 @@ pub(crate) fn version() -> Option<u32> {
     u32::try_from(version).ok().filter(|version| *version > 0)
 }
 
-/// Creates rules that allow reading everywhere, and allow writing only below `folders` and to `DEVICES`.
+/// Creates rules that restrict a process. The process may read everything. It may write only below `folders`, and to
+/// the devices in `DEVICES`.
 pub(crate) fn ruleset(folders: &[PathBuf]) -> io::Result<OwnedFd> {
     // From version 3 on, truncating a file counts as writing.
     let version = match version() {

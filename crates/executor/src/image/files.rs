@@ -257,7 +257,7 @@ impl ImageFiles {
     }
 }
 
-/// Joins a folder and a path below it. The root is an empty text.
+/// Joins a folder and a path below it. For the root folder, `folder` is an empty text.
 fn joined(folder: &str, path: &str) -> String {
     if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") }
 }

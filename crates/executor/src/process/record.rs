@@ -140,8 +140,8 @@ pub(crate) fn to_json<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
 /// Parses a value from JSON.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidData`] when `bytes` is no JSON. [`io::ErrorKind::Unsupported`] when it is JSON, but not the
-/// form of a `T`.
+/// [`io::ErrorKind::InvalidData`] when `bytes` is not valid JSON. [`io::ErrorKind::Unsupported`] when the JSON does not
+/// describe a `T`.
 pub(crate) fn from_json<T: for<'a> Deserialize<'a>>(bytes: &[u8]) -> io::Result<T> {
     serde_json::from_slice(bytes).map_err(|error| {
         let kind = if error.is_data() { io::ErrorKind::Unsupported } else { io::ErrorKind::InvalidData };

@@ -86,8 +86,8 @@ impl<'a> ChangeRules<'a> {
         }
     }
 
-    /// Tells whether the plan heals a part: the part is stopped and started. The part keeps its values, even if they
-    /// are outdated or in doubt.
+    /// Tells whether the plan stops and starts a part to heal it. The part keeps its values, even if they are outdated
+    /// or in doubt.
     fn is_restarted(&self, part: &Part<'_>) -> bool {
         let is_unwell = matches!(part.now.state, State::Broken | State::Failed);
         let runs = part.now.state.rank() > Some(rank::INACTIVE);

@@ -1,5 +1,5 @@
-//! The waits of elements: a resource, a group or an assembly reaches or leaves a state only after certain
-//! steps.
+//! The waits of elements. Because of a wait, a resource, a group or an assembly reaches or leaves a state only after
+//! certain steps.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;

@@ -120,7 +120,7 @@ pub(crate) fn process(
 }
 
 /// Removes temporary nodes from a result, and unescapes its expressions. For example, the text `((! a ))` becomes
-/// `(( a ))`. `keep` can turn off each of these changes.
+/// `(( a ))`. `keep` can turn off one or both of these changes.
 pub(crate) fn tidied(result: &Node, env: &Env, keep: Keep) -> Node {
     let result = if keep.temporary { result.clone() } else { discard_temporary(result) };
     if keep.escapes { result } else { tidy::unescape(&result, env.state().features) }

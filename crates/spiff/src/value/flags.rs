@@ -34,7 +34,7 @@ impl Flags {
     /// The node is part of a map with the marker `&default`. The fields of such a map have this flag. If one of
     /// these fields is a map, its fields also have this flag.
     pub const IMPLIED: Self = Self(1 << 7);
-    /// The list has no key field: no field identifies the entries of the list.
+    /// In this list, no key field identifies the entries.
     pub const NO_MERGE: Self = Self(1 << 8);
     /// In this list, an entry without a key does not get the value of the stub's entry at the same position. The reason
     /// is that a merge can insert entries, so the positions can differ.

@@ -313,8 +313,8 @@ impl Node {
                 && self.value == other.value)
     }
 
-    /// Tells whether the values and annotations of two nodes have the same addresses in memory. This is a
-    /// fast test for an unchanged node.
+    /// Tells whether two nodes share one value and one set of annotations in memory. This is a fast test for an
+    /// unchanged node. The result is `false` for all values except lists, maps, strings and expressions.
     pub fn same(&self, other: &Self) -> bool {
         let annotations = match (&self.annotations, &other.annotations) {
             (None, None) => true,

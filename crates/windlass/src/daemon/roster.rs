@@ -132,8 +132,8 @@ impl Roster {
         }
     }
 
-    /// Returns the time of the next timeout of all monitored assemblies. At a timeout, an expected sample counts as
-    /// missing. `None` means that no assembly has a timeout.
+    /// Returns the earliest timeout among all monitored assemblies. At a timeout, an expected sample counts as missing.
+    /// `None` means that no assembly has a timeout.
     pub(super) fn due(&self) -> Option<Timestamp> {
         self.agenda.first().map(|(due, _)| *due)
     }

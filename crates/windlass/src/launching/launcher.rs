@@ -70,8 +70,8 @@ impl<'w> Launcher<'w> {
         Self { windlass }
     }
 
-    /// Prepares the launch of a published revision. If the input contains no name, simultaneous launches get different
-    /// names.
+    /// Prepares the launch of a published revision. If the input contains no name, the method chooses a free name for
+    /// the new assembly. Simultaneous launches then get different names.
     ///
     /// # Errors
     /// Returns all problems that prevent the launch. In this case, nothing has been changed.

@@ -40,7 +40,7 @@ struct Exported {
     from: String,
     records: Bundle,
     packages: Vec<Packed>,
-    /// The sealed values of secrets in hexadecimal digits, by the names of the secrets.
+    /// The sealed values of the secrets, by the names of the secrets. A sealed value is written in hexadecimal digits.
     secrets: BTreeMap<String, String>,
 }
 

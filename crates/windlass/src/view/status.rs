@@ -52,7 +52,7 @@ pub struct AssemblyView {
     /// The time at which the assembly was created.
     #[serde(serialize_with = "super::time::one")]
     pub created: Timestamp,
-    /// The process of the assembly that has not ended, if there is one.
+    /// The process that has not ended, if the assembly has one.
     pub process: Option<ProcessView>,
     /// The last process of the assembly, if it was cancelled before it had made all its changes.
     #[serde(skip_serializing_if = "Option::is_none")]

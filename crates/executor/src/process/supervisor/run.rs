@@ -44,7 +44,7 @@ pub(crate) struct Job {
     pub(crate) id: JobId,
     pub(crate) folder: JobFolder,
     pub(crate) record: JobRecord,
-    /// Offset in the file `job.json` at which the line with the end of the job begins.
+    /// Offset of the second line of the file `job.json`. This line tells how the job has ended.
     pub(crate) end_at: u64,
     /// A short stdin. `None` if the job has no stdin, or if its stdin is a file in the job's folder.
     pub(crate) stdin: Option<Input>,

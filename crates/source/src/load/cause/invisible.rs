@@ -65,8 +65,8 @@ fn find(text: &str, quoted: &[Range<usize>]) -> BTreeMap<(Severity, char), Vec<E
     found
 }
 
-/// Judges the character `c`, which is at the byte offset `at` of a line. Returns the severity of the problem that the
-/// character causes there, and the text that replaces the character. `None` if the character is harmless there.
+/// Judges the character `c` at the byte offset `at` of a line. Returns the severity of the problem that the character
+/// causes, and the text that replaces the character. Returns `None` if the character is harmless at this offset.
 fn judge(line: &str, at: usize, c: char) -> Option<(Severity, &'static str)> {
     let (before, after) = (&line[..at], &line[at + c.len_utf8()..]);
     if is_false_blank(c) {
