@@ -1,4 +1,4 @@
-//! The failures of calls: for jobs that did not succeed, and for script outputs that can't be used.
+//! The failures of calls. A call fails if its job did not succeed, or if the output of its script can't be used.
 
 use serde_json::Value;
 use windlass_driver::{Call, Failure, FailureKind};

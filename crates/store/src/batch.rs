@@ -122,7 +122,8 @@ pub enum Change {
 #[must_use = "a batch does nothing until it is committed"]
 pub struct Batch {
     changes: Vec<Change>,
-    /// The leases of other assemblies that the batch changes or depends on, added by `beside` and `fenced_by`.
+    /// The leases of the other assemblies that the batch changes or depends on. The methods `beside` and `fenced_by`
+    /// add these leases.
     beside: Vec<Lease>,
 }
 

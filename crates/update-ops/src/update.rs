@@ -91,8 +91,8 @@ impl Update {
         self.0.values().any(|op| matches!(op, Op::Append(_)))
     }
 
-    /// Tells whether two updates touch different parts of documents: no path of one update is equal to a path of the
-    /// other update, or is above or below it. Such updates have the same result in both orders.
+    /// Tells whether two updates touch different parts of documents. This is the case if no path of one update is equal
+    /// to, above or below a path of the other update. Such updates have the same result in both orders.
     ///
     /// Updates that touch the same part may also have the same result in both orders, for example if they set a
     /// path to the same value.

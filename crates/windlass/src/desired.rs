@@ -202,7 +202,7 @@ pub(crate) fn with_environment(
     (all, added)
 }
 
-/// Returns the names of the properties of an assembly that users can set.
+/// Returns the names of those properties of an assembly whose values users can set.
 pub(crate) fn settable(assembly: &AssemblyDescriptor) -> impl Iterator<Item = String> {
     let properties = assembly.properties.iter();
     let settable = properties.filter(|(_, property)| !property.read_only && property.value.is_none());

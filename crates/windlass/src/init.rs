@@ -102,8 +102,8 @@ fn package_files(language: Language, style: Style) -> Vec<&'static NewFile> {
 ///
 /// # Errors
 ///
-/// Fails if the name is invalid, one of the files to create exists already, or a file can't be written. Existing files
-/// are never changed.
+/// Fails if the name is invalid, if one of the files to create exists already, or if a file can't be written. Existing
+/// files are never changed.
 pub fn init(folder: &Path, name: Option<&str>, language: Language, style: Style) -> Result<InitView, Error> {
     let failed = |source| Error::Write { path: folder.to_owned(), source };
     let absolute = std::path::absolute(folder).map_err(failed)?;
@@ -125,8 +125,8 @@ pub fn init(folder: &Path, name: Option<&str>, language: Language, style: Style)
 ///
 /// # Errors
 ///
-/// Fails if the name is invalid, one of the files to create exists already, or a file can't be written. Existing files
-/// are never changed.
+/// Fails if the name is invalid, if one of the files to create exists already, or if a file can't be written. Existing
+/// files are never changed.
 pub fn new_package(
     folder: &Path,
     name: Option<&str>,

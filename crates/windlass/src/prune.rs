@@ -51,7 +51,7 @@ pub struct HeldView {
     pub by: String,
 }
 
-/// An assembly whose old records could not be removed, or not completely.
+/// An assembly with old records that could not be read or removed. Some of its old records may have been removed.
 #[derive(Debug, Clone, Serialize)]
 pub struct UnprunedView {
     /// The name of the assembly.

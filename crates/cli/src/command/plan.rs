@@ -234,7 +234,7 @@ fn lines(changes: &Diff) -> Vec<(Effect, String)> {
     lines
 }
 
-/// Tells the user that another process is changing the assembly now, or was interrupted.
+/// Tells the user about an unfinished process of the assembly. The process is still running, or was interrupted.
 fn tell_unfinished(plan: &PlanView) {
     let Some(UnfinishedProcess { id, intent, runs, .. }) = &plan.unfinished else { return };
     match runs {

@@ -154,9 +154,9 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Checks an added property: the assembly gives the property `name` to a component, but the component's
-    /// descriptor does not declare the property. Warns if `name` is probably a misspelling: the descriptor declares
-    /// a property with a similar name, and the assembly does not set that property.
+    /// Checks an added property. The assembly gives this property, `name`, to a component whose descriptor does not
+    /// declare it. Warns if `name` is probably a misspelling. This is the case if the descriptor declares a property
+    /// with a similar name, and the assembly does not set that property.
     fn added(
         &mut self,
         name: &PropertyName,

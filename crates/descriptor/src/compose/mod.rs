@@ -73,7 +73,7 @@ pub struct Composed {
     /// The references of the assembly and of its nested assemblies, in the order of declaration. Each entry
     /// contains the instance to which the reference resolves, or `None` if there is no such instance.
     pub references: Vec<ReferenceRequest>,
-    /// All problems that the check of the descriptors and the composition have found.
+    /// All problems that were found when the descriptors were checked, and when the assembly was composed.
     pub diagnostics: Diagnostics,
 }
 

@@ -124,10 +124,11 @@ impl Whole<'_> {
         place(self.sources, origin)
     }
 
-    /// Removes each `${…}` that has no value because it names a group without nodes. Warns of each property whose
-    /// value contained such a `${…}`.
+    /// Removes each `${…}` that names a group without nodes. Warns of each property whose value contained such a
+    /// `${…}`.
     ///
-    /// A `${…}` that names a group with nodes reads a property of one node.
+    /// A `${…}` that names a group reads a property of one node of the group. So it has no value if the group has no
+    /// nodes.
     fn empty_absent_nodes(&mut self) {
         let (elements, places) = self.elements.all_mut();
         let is_absent =

@@ -65,7 +65,8 @@ mod tests {
 
     use super::*;
 
-    /// The properties of an element with one property, which is named `origin` and was declared at a line.
+    /// Returns the properties of an element that has only the property `origin`. This property has the value `value`,
+    /// and was declared on the line `line`.
     fn declared(value: &Template, line: u32) -> IndexMap<PropertyName, Property> {
         let origin = Some(Origin { file: "a.yaml".into(), line, column: 1 });
         let property = Property { value: Some(value.clone()), origin, ..Property::default() };

@@ -34,8 +34,8 @@ pub(super) struct CallRun {
     /// Whether an observation has shown that no attempt so far has done anything.
     pub(super) untouched: bool,
     pub(super) polls: u32,
-    /// References to the outcomes of the call's jobs, which the store keeps encrypted. The machine deletes these
-    /// outcomes from the store when the call ends.
+    /// References to the outcomes of the call's jobs. The store keeps these outcomes encrypted. The machine deletes
+    /// them from the store when the call ends.
     pub(super) wipe: Vec<SecretRef>,
     /// The secret texts that the driver has registered (`Context::hide`), such as a password in a job's output.
     pub(super) hidden: Vec<String>,

@@ -27,7 +27,7 @@ const OPAQUE: &str = ".wh..wh..opq";
 pub(crate) struct Added {
     /// False if the entry was skipped, for example because it is a device.
     pub(crate) is_kept: bool,
-    /// Number of folders above the entry that were created, because they did not exist.
+    /// Number of created folders. Each of these folders is above the entry, and did not exist before.
     pub(crate) folders: usize,
 }
 

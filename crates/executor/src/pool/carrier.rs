@@ -86,7 +86,7 @@ impl std::fmt::Debug for WarmContainer {
 #[async_trait]
 pub trait EndContainer: Send + Sync {
     /// Removes the container with all its processes. A container that is already gone is no error. If the container
-    /// has ended by itself and the reason is known, returns a text for people with the reason.
+    /// has ended by itself and the reason is known, returns the reason as text for people.
     async fn end(self: Box<Self>) -> Option<String>;
 }
 

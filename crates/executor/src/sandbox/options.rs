@@ -14,8 +14,8 @@ use crate::{
 pub const DEFAULT_BOUNDS: Bounds =
     Bounds { memory_bytes: Some(2 << 30), pids: Some(1024), cpu_millis: None, open_files: Some(4096) };
 
-/// Returns default limits of which this process can set the limit of open files. If the limit is above the hard
-/// limit of this process, the hard limit replaces it.
+/// Returns the default limits `bounds`, with a limit of open files that this process can set. If the limit in `bounds`
+/// is above the hard limit of this process, the result contains the hard limit instead.
 pub fn settable(mut bounds: Bounds) -> Bounds {
     let hard = getrlimit(Resource::Nofile).maximum;
     bounds.open_files = bounds.open_files.map(|files| hard.map_or(files, |hard| files.min(hard)));

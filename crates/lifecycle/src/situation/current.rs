@@ -151,7 +151,7 @@ impl Current {
         self.elements.insert(name, now);
     }
 
-    /// Records that a pair exists: one source and one target of a relationship.
+    /// Records that a pair exists. A pair is one source and one target of a relationship.
     pub fn pair(&mut self, key: PairKey) {
         insert(&mut self.pairs, key);
     }

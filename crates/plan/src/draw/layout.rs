@@ -91,7 +91,8 @@ fn arrange(drawing: &Drawing, lanes: &Lanes<'_>, items: &mut [Item]) -> Vec<Opti
     arranged.frames
 }
 
-/// Tells for each edge whether it closes a cycle. The search is depth first with an explicit stack.
+/// Tells for each edge whether it closes a cycle. The function finds these edges by a depth-first search, with an
+/// explicit stack.
 fn turned(drawing: &Drawing) -> Vec<bool> {
     let count = drawing.nodes.len();
     let mut out: Vec<Vec<usize>> = vec![Vec::new(); count];

@@ -27,8 +27,8 @@ impl Status {
 
     /// Returns the operations that write the status into the instance document.
     ///
-    /// If one update sets the flags `active`, `converging` and `failed` to false, the instance no longer exists. Only
-    /// the operations of a [`gone`](Self::gone) status set all three flags to false.
+    /// An update that sets all three flags `active`, `converging` and `failed` to false reports that the instance no
+    /// longer exists. Only the operations of a [`gone`](Self::gone) status set all three flags to false.
     pub(crate) fn operations(self) -> Vec<(Path, Op)> {
         let flag = |name: &str, value: bool| (path(&["status", "flags", name]), Op::Replace(value.into()));
         let message = self.message.map_or(Op::Unset, |message| Op::Replace(message.into()));

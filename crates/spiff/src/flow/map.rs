@@ -231,8 +231,8 @@ fn is_same_map(a: &Map, b: &Map) -> bool {
 }
 
 /// Adds fields of the stub to the map: each field with the marker `&inject` or `&default`, if the map lacks this
-/// field. Returns whether at least one field was added. If this pass has not changed the fields of the map, `same`
-/// contains these fields.
+/// field. Returns whether at least one field was added. If this pass has not changed the map before the call, `same` is
+/// the map, and `work.fields` is empty. Otherwise, `same` is `None`, and `work.fields` contains the fields of the map.
 fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool {
     if work.merged {
         work.flags |= Flags::INJECTED;

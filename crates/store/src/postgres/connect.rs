@@ -105,7 +105,7 @@ impl Address {
         StoreError::Database { path: PathBuf::from(&self.name), detail: detail.to_owned() }
     }
 
-    /// Opens a connection. The task that drives it lives as long as the client.
+    /// Opens a connection, and returns its client. A spawned task drives the connection. The task ends with the client.
     pub(super) async fn connect(&self) -> Outcome<Client> {
         let connected = tokio::time::timeout(self.patience(), self.config.connect(self.tls.clone())).await;
         let (client, connection) = connected.map_err(|_| self.silent())??;

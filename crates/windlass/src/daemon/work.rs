@@ -82,7 +82,7 @@ impl<E: Into<Error>> From<E> for TaskError {
 }
 
 impl TaskError {
-    /// Returns the error of the engine that ended the work; `None` if the work ended for another reason.
+    /// Returns the [`EngineError`] that ended the work; `None` if the work ended for another reason.
     pub(super) fn of_engine(&self) -> Option<&EngineError> {
         match self.error()? {
             Error::Engine(error) => Some(error),

@@ -23,7 +23,8 @@ use crate::error::Error;
 /// Number of application records that are read at once.
 const PAGE: usize = 500;
 
-/// The instances of a factory: natural ids with the applications that manage them.
+/// The instances of a factory. The key is the natural id of an instance. The value is the application that manages the
+/// instance.
 pub(crate) type Instances = BTreeMap<String, AssemblyName>;
 
 /// A reader of the connections of applications. It reads each record once and keeps it. A kept record can

@@ -8,7 +8,7 @@ use windlass::source::Code;
 pub(super) struct Stop {
     pub(super) code: Code,
     pub(super) message: String,
-    /// Whether wrong input is the reason. If false, a failure is the reason.
+    /// Whether the command ends because of wrong input. If false, the command ends because of a failure.
     pub(super) is_input: bool,
 }
 

@@ -245,8 +245,8 @@ impl Groups {
     /// Removes `group`, and all idle control groups that have no limits. From then on, the supervisor creates a control
     /// group only if a limit of a job requires one.
     ///
-    /// `group` must have no limits. The caller has tried to start a child process in this group, and the start failed,
-    /// or the kernel killed the process.
+    /// `group` must have no limits. The caller has tried to start a child process in this group. Either the start
+    /// failed, or the kernel killed the child process.
     pub(crate) fn give_up(&self, group: Group) {
         self.gave_up.set(true);
         group.remove();

@@ -75,7 +75,7 @@ impl Processes {
     /// the function again at the time that [`look_at`](Self::look_at) returns.
     ///
     /// The first call sends the signal to all processes of the job. A process that starts later may do clean-up work
-    /// for its parent. So a later call sends the signal to this process only if its parent has ended.
+    /// for its parent. So this process gets the signal from a later call, and only after its parent has ended.
     pub(crate) fn terminate(&mut self, others: Others<'_>) -> bool {
         if others.childless {
             self.rest();

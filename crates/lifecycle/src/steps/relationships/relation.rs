@@ -45,7 +45,7 @@ pub(super) struct RelationshipPlanner<'p, 'a> {
     pub(super) options: &'p Options,
     /// The parts that the plan may touch; `None` if the plan is not limited.
     pub(super) scope: Option<&'p Scope>,
-    /// Whether the plan removes parts. New parts may then replace them.
+    /// Whether the plan removes parts. If it does, new parts may replace the removed parts.
     pub(super) removes_parts: bool,
 }
 

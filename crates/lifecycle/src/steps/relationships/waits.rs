@@ -18,8 +18,8 @@ use crate::rank;
 /// sources of these pairs, as positions in `making.sources`.
 ///
 /// The source and the target of such a pair change in different batches, so the plan creates the pair twice. The
-/// earlier batch creates the pair. In the later batch, `slot`, the step `step` removes the pair, and another step
-/// creates it again.
+/// earlier batch creates the pair for the first time. The later batch is `slot`. In this batch, `step` removes the
+/// pair, and another step creates it again.
 ///
 /// The relationship may have the modifier `pre` for the node that changes in the earlier batch. This node then needs
 /// the pair to reach the required state. So `step` waits until the node has reached this state.

@@ -122,7 +122,8 @@ pub(super) fn ellipsis(site: &Site<'_>) -> Option<Cause> {
     Some(site.fixed(diagnostic, "make it a comment", vec![edit(range.start..range.start, "# ")]))
 }
 
-/// Recognises a key without its colon: `lifecycle`, with its value on the lines below.
+/// Recognises a key without its colon. For example, a line contains only `lifecycle`, and the value of this key is on
+/// the lines below. If the line also contains other words, `key_and_value` examines the line.
 pub(super) fn missing_colon(site: &Site<'_>) -> Option<Cause> {
     if *site.kind != ErrorKind::SimpleKeyExpected {
         return None;
