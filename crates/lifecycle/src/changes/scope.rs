@@ -65,7 +65,7 @@ impl From<ResolveError> for ScopeError {
     }
 }
 
-/// The changes that a plan may make to a pair: one source and one target of a relationship.
+/// The changes that a plan may make to a pair. A pair is one source and one target of a relationship.
 ///
 /// A plan for all parts may make all changes. A plan for some parts ([`Options::target`]) must leave some pairs as they
 /// are.
