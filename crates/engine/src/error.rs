@@ -193,7 +193,7 @@ pub enum EngineError {
     /// The plan removes or replaces a protected part.
     #[error("{}", .0)]
     Protected(Box<ProtectedPart>),
-    /// A referenced assembly is missing, is being removed, or references the referring assembly in turn.
+    /// A referenced assembly is missing, is being removed, or has a reference back to the referring assembly.
     #[error("`{by}` references `{name}`, which {why}")]
     ReferenceGone {
         /// The name of the referenced assembly.

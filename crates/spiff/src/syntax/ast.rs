@@ -242,7 +242,7 @@ pub enum Mapping {
     SelectMap,
     /// The expression `filter[…]`, applied to a list. The result is a list of those entries that meet the condition.
     FilterList,
-    /// The mapping `filter{…}` of a map. The result is a map of those entries that meet the condition.
+    /// The expression `filter{…}`, applied to a map. The result is a map of those entries that meet the condition.
     FilterMap,
 }
 
