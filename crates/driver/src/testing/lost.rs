@@ -10,7 +10,7 @@ pub async fn lost_jobs_are_passed_on(subject: &Subject) {
     passed_on(subject, Incident::LoseJob, &lost()).await;
 }
 
-/// If a job of a call could not be run, the call fails with the failure of the job.
+/// If the context reports that it has not run a job of a call, the call fails with the reported failure.
 pub async fn jobs_that_did_not_run_are_passed_on(subject: &Subject) {
     passed_on(subject, Incident::RefuseJob, &not_run()).await;
 }
