@@ -53,8 +53,8 @@ pub(super) struct PreviousState {
     /// The intent of the last process, if the request is a retry of an adoption or a rollback. In this case, the last
     /// process has not completed, and the retry is recorded with its intent. `None` in all other cases.
     pub(super) resumed: Option<Intent>,
-    /// The groups that were in a pause between batches of nodes when the last process was interrupted, each
-    /// with the end of its pause.
+    /// The groups for which the last process was interrupted during a pause between two batches of nodes. The value
+    /// is the planned end of the pause.
     pub(super) paused: BTreeMap<ElementName, Timestamp>,
 }
 

@@ -291,8 +291,8 @@ impl Search<'_, '_> {
     /// Adds to the scope all *producers* of a relationship: the parts that publish the outputs that the
     /// relationship reads.
     ///
-    /// If a producer is below Installed, the plan must change the producer. The plan need not change the other
-    /// producers. `by` is the part that needs the relationship.
+    /// The plan must change a producer only if the producer is below Installed. The state of all other producers is
+    /// sufficient. `by` is the part that needs the relationship.
     fn given_to(
         &mut self,
         tie: &Relationship,
