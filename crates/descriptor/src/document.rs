@@ -116,8 +116,8 @@ pub struct AssemblyDescriptor {
     pub name: Option<Spanned<DescriptorName>>,
     /// Description of the assembly.
     pub description: Option<String>,
-    /// Whether the assembly is protected: the key `protect`. windlass neither removes nor replaces a part of a
-    /// protected assembly. The key is an extension of the descriptor language.
+    /// Whether the assembly is protected. windlass neither removes nor replaces a part of a protected assembly. The
+    /// value comes from the key `protect`, which is an extension of the descriptor language.
     pub protect: bool,
     /// Properties of the assembly itself.
     pub properties: Properties,

@@ -42,7 +42,7 @@ pub trait Runtime: Send + Sync {
     /// [`Never`](Found::Never). Returns `false` if the runtime can't store the job; the job then never starts.
     ///
     /// The default implementation returns `true` at once. A runtime that queues jobs in memory implements the
-    /// method. A runtime that passes jobs to another runtime passes the call, too.
+    /// method. If a runtime passes jobs to another runtime, it also passes the calls of this method.
     async fn stored(&self, _id: &JobId) -> bool {
         true
     }

@@ -21,8 +21,8 @@ pub struct Watch {
     elsewhere: Option<Polling>,
 }
 
-/// Detection of commits by other programs. A store in SQLite does not use the pragma `data_version` for this purpose:
-/// the pragma reports each change of the database, and not only new events.
+/// The means by which a [`Watch`] finds commits of other programs. A store in SQLite does not use the pragma
+/// `data_version` for this purpose, because the pragma reports each change of the database, and not only new events.
 pub(crate) struct Polling {
     pub(crate) every: Duration,
     /// Returns the number of the last durable event.

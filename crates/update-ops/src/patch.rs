@@ -31,9 +31,10 @@ pub enum PatchProblem {
         /// The name of the operation.
         op: String,
     },
-    /// The JSON Pointer leads to an entry of a list, or inside an entry. An [untyped](crate::Shape::untyped) shape does
-    /// not declare lists. Then a part of the pointer that consists of digits counts as the index of an entry, unless it
-    /// is the first part. For example, `/log/0` leads to an entry, and `/0` leads to a field.
+    /// The JSON Pointer leads to an entry of a list, or to a place inside an entry. An
+    /// [untyped](crate::Shape::untyped) shape does not declare lists. Under such a shape, a key of digits counts as the
+    /// index of an entry, unless it is the first key of the pointer. For example, `/log/0` leads to an entry, and `/0`
+    /// leads to a field.
     #[error("`{pointer}` names an entry of a list, and an update appends to lists or replaces them")]
     Entry {
         /// The JSON Pointer as given.

@@ -205,8 +205,8 @@ impl fmt::Display for Warning {
     }
 }
 
-/// The error if an operation can't be performed, because an existing value has the wrong type. For example, an
-/// operation sets the path `status.note`, but `status` is a text in the document.
+/// The error for an operation that is blocked by an existing value of the wrong type. For example, the operation sets
+/// the path `status.note`, but `status` is a text in the document.
 ///
 /// The existing value comes from the document, or from an earlier update in a composition.
 ///

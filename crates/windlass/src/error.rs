@@ -157,8 +157,8 @@ pub enum Error {
         /// Whether invalid input caused the refusal. If false, a failure caused the refusal.
         is_input: bool,
     },
-    /// The command waited for a process, which is the execution of an intent. Another windlass program executed
-    /// this process, and exited before the process had finished.
+    /// The command waited for a process that another windlass program executed. That program exited before the process
+    /// had finished. A process is one execution of an intent.
     #[error(
         "the process that executed {process} exited before it finished; resume it with `windlass retry {assembly}` or `windlass run`"
     )]

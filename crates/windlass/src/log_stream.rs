@@ -346,7 +346,7 @@ impl<'w> LogStream<'w> {
         }
     }
 
-    /// Reports an event. If the filter selects a part, and the event does not concern this part, the event is left out.
+    /// Reports an event. If the filter selects a part, the function reports only events that concern this part.
     fn report(&mut self, event: &EventRecord, history: Option<&ProcessHistory>) {
         let assembly = &event.draft.assembly;
         let mut pairs = Vec::new();

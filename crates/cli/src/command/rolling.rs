@@ -71,8 +71,8 @@ impl<'p> Batches<'p> {
 /// Prints the results of a rolling change. For each group, the changed nodes, the failed nodes and the unchanged
 /// nodes each have a line. Two of these lines can end with a text in brackets:
 ///
-/// - The line of the changed nodes ends with the name of the new descriptor, `new values` or `new package`.
-/// - The line of the unchanged nodes ends with the name of the old descriptor, `old values` or `old package`.
+/// - The line of the changed nodes: `new values`, `new package`, or the name of the new descriptor.
+/// - The line of the unchanged nodes: `old values`, `old package`, or the name of the old descriptor.
 pub(super) fn print_results(results: &[RollingView], plan: &PlanView) {
     for RollingView { changed, failed, unchanged, .. } in results {
         let lists = [

@@ -50,11 +50,11 @@ pub(super) struct PreviousState {
     /// The limits that a retry takes over from the last process. A process that heals a part or calls a command
     /// does not count as the last process. For other intents than a retry, the limits are empty.
     pub(super) limits: Limits,
-    /// If the request is a retry, and the last process was an adoption or a rollback that has not completed: the intent
-    /// of that process. The retry is recorded with this intent. `None` in all other cases.
+    /// The intent of the last process, if the request is a retry of an adoption or a rollback. In this case, the last
+    /// process has not completed, and the retry is recorded with its intent. `None` in all other cases.
     pub(super) resumed: Option<Intent>,
-    /// The groups that were in a pause between batches of nodes when the last process was interrupted, each
-    /// with the end of its pause.
+    /// The groups for which the last process was interrupted during a pause between two batches of nodes. The value
+    /// is the planned end of the pause.
     pub(super) paused: BTreeMap<ElementName, Timestamp>,
 }
 
@@ -99,7 +99,8 @@ pub(super) struct Draft {
     pub(super) seen: Option<Vec<Seen>>,
     /// The changes that the health checks in `seen` require in the records.
     pub(super) found: Found,
-    /// The batch that ends the interrupted processes before this process. Empty if no process was interrupted.
+    /// The batch that records the interrupted processes as Failed. Empty if no process was interrupted, or if the
+    /// batch was already committed.
     pub(super) closing: Batch,
     /// Values from the record of the assembly before the planned changes; `None` for a new assembly.
     pub(super) before: Option<Before>,

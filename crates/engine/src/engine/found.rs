@@ -103,7 +103,8 @@ pub(super) fn note(world: &mut World, seen: &[Seen], now: Timestamp) -> Found {
 }
 
 impl Found {
-    /// Records the new state of an element and the `failure` that explains it, in `world` and in the batch.
+    /// Records the new state of an element in `world` and in the batch. Also records the `failure` that explains the
+    /// state.
     fn change(
         &mut self,
         world: &mut World,

@@ -131,7 +131,7 @@ impl World {
     }
 
     /// Drops the secrets that no instance has any more: sealed outputs and sealed natural ids. For example, the
-    /// instance was removed, or a newer report has replaced the output.
+    /// instance of a secret was removed, or a newer report has replaced a secret output.
     ///
     /// For an application, this function drops nothing: an application keeps its secrets until it is removed. The
     /// recorded jobs of the application may contain old secrets, and windlass masks these jobs with the secrets of the

@@ -72,8 +72,8 @@ pub struct WarmContainers {
     client: Client,
     /// Description of the engine. It is read before the first container is created.
     description: OnceCell<Description>,
-    /// Defaults of a job: its limits if the job sets no limits, and its user if the job names no user. Fresh
-    /// containers have the same defaults.
+    /// The default limits and the default user of jobs. A default applies if the job sets no value of its own. Jobs in
+    /// fresh containers have the same defaults.
     defaults: DockerOptions,
     /// Images that the engine has, by name, and the time when the engine was asked.
     images: Mutex<HashMap<String, (Instant, EngineImage)>>,

@@ -150,8 +150,8 @@ impl Slots {
         drop(permit);
     }
 
-    /// Keeps an idle container for later jobs. Removes the container if the pool is closed. Also removes it if the
-    /// pool has too many containers, because a job has started another container during a ping.
+    /// Keeps an idle container for later jobs. Removes the container if the pool is closed, or if the pool has too many
+    /// containers. A pool has too many containers if a job has started another container during a ping.
     fn keep(&self, container: Idle) {
         let mut state = self.state();
         if self.permits.is_closed() || state.there > self.size {

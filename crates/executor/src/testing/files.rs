@@ -203,8 +203,8 @@ pub async fn device_node(subject: &Subject) {
     assert_eq!(outcome.outputs.get("zero"), Some(&expected));
 }
 
-/// An output of exactly the maximum size is returned. If an output is larger, its size is returned, and no content.
-/// The case tests a file that is one byte too large, and a sparse file of one terabyte.
+/// An output of exactly the maximum size is returned. If an output is larger, the outcome contains the size of the
+/// output, but not its content. The case tests a file that is one byte too large, and a sparse file of one terabyte.
 pub async fn output_limits(subject: &Subject) {
     let script = "printf 1234 > fits; printf 12345 > more; dd of=sparse bs=1 count=0 seek=1000000000000 2>/dev/null; :";
     let job = ["fits", "more", "sparse"]

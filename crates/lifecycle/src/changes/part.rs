@@ -76,8 +76,8 @@ pub(crate) struct Part<'a> {
     /// Whether the part stays as it is, because the options limit the plan to other parts. See
     /// [`crate::Options::target`].
     pub(crate) untouched: bool,
-    /// Whether the part keeps its values, even if they are outdated. This is the case if the options ask to heal the
-    /// part: `Options::heal` or `Options::restore` names it.
+    /// Whether the part keeps its values, even if they are outdated. This is the case if `Options::heal` or
+    /// `Options::restore` contains the part, or an element around the part.
     pub(crate) keeps_values: bool,
     /// The lowest [rank] that the part has during the plan.
     pub(crate) low: u8,

@@ -92,8 +92,9 @@ struct Read {
 /// Records that the property `read` changes, because the part at the position `producer` has a new output.
 ///
 /// The property belongs to another part, the *reader*. The function also updates the reader's kind of change. If the
-/// reader must now be re-installed, the reader publishes new outputs, too. Then the function adds the position of the
-/// reader to `open`. This list contains the producers whose readers the caller must still examine.
+/// reader must now be re-installed, the reader publishes new outputs, too, and is then itself a producer. So the
+/// function adds the position of the reader to `open`. This list contains the producers whose readers the caller must
+/// still examine.
 ///
 /// The function uses `before` to look up the value of the property before the change.
 fn note(

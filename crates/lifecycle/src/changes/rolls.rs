@@ -23,8 +23,8 @@ pub(crate) struct Rolls {
     ///
     /// An element with several parts is tied if one of the parts is tied, or if the parts belong to different batches.
     pub(crate) tied: bool,
-    /// Whether only the relationships of the element change in the batch [`turn`](Self::turn). If the flag is set,
-    /// the plan creates or removes the element itself outside of batches.
+    /// Whether the batch [`turn`](Self::turn) changes the relationships of the element, but not the element itself. If
+    /// the flag is set, the plan creates or removes the element outside of batches.
     ///
     /// The flag is set for a removed node of a group, and for a new node that replaces a removed node.
     pub(crate) swaps: bool,

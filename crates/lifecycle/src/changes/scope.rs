@@ -65,7 +65,7 @@ impl From<ResolveError> for ScopeError {
     }
 }
 
-/// The changes that a plan may make to a pair: one source and one target of a relationship.
+/// The changes that a plan may make to a pair. A pair is one source and one target of a relationship.
 ///
 /// A plan for all parts may make all changes. A plan for some parts ([`Options::target`]) must leave some pairs as they
 /// are.
@@ -291,8 +291,8 @@ impl Search<'_, '_> {
     /// Adds to the scope all *producers* of a relationship: the parts that publish the outputs that the
     /// relationship reads.
     ///
-    /// If a producer is below Installed, the plan must change the producer. The plan need not change the other
-    /// producers. `by` is the part that needs the relationship.
+    /// The plan must change a producer only if the producer is below Installed. The state of all other producers is
+    /// sufficient. `by` is the part that needs the relationship.
     fn given_to(
         &mut self,
         tie: &Relationship,

@@ -1,4 +1,4 @@
-//! The type `Property`, a property of an element, and the type `Origin`, the place in a descriptor.
+//! The types `Property` (a property of an element) and `Origin` (the place of a declaration in a descriptor).
 
 use std::fmt;
 use std::sync::Arc;

@@ -47,7 +47,7 @@ pub enum Missing {
         /// The element's position in the topology.
         place: usize,
     },
-    /// The instance id of this element. The element has no instance id yet.
+    /// The instance id of an element that has no instance id yet.
     InstanceId(ElementName),
 }
 

@@ -235,14 +235,14 @@ pub enum Mapping {
     List,
     /// The mapping `map{…}`, which creates a map of the results.
     Map,
-    /// The mapping `select[…]` of a list or a map. The result is a list of the values of those entries that meet
-    /// the condition.
+    /// The expression `select[…]`, applied to a list or a map. The result is a list of the values of those entries
+    /// that meet the condition.
     SelectList,
-    /// The mapping `select{…}` of a map. The result is a map of those entries that meet the condition.
+    /// The expression `select{…}`, applied to a map. The result is a map of those entries that meet the condition.
     SelectMap,
-    /// The mapping `filter[…]` of a list. The result is a list of those entries that meet the condition.
+    /// The expression `filter[…]`, applied to a list. The result is a list of those entries that meet the condition.
     FilterList,
-    /// The mapping `filter{…}` of a map. The result is a map of those entries that meet the condition.
+    /// The expression `filter{…}`, applied to a map. The result is a map of those entries that meet the condition.
     FilterMap,
 }
 

@@ -18,7 +18,7 @@ use crate::error::StoreError;
 use crate::key::KeyError;
 use crate::seal::Seal;
 
-/// The address of a store: connection settings, schema, and the name for messages, which omits the password.
+/// The address of a store: connection settings, schema, and a name for messages. The name omits the password.
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) config: Config,

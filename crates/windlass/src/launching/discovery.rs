@@ -202,7 +202,8 @@ impl Launcher<'_> {
         Ok(role.discovery.and_then(|discovery| discovery.schedule.value.parse().ok()))
     }
 
-    /// Returns the only environment of which a factory is a service.
+    /// Returns the environment that contains a factory as a service. Returns an error unless there is exactly one such
+    /// environment.
     async fn environment_of(&self, factory: &AssemblyName) -> Result<DocumentName, Error> {
         let environments = self.windlass.environments();
         let mut of = Vec::new();

@@ -64,7 +64,7 @@ impl Upkeep<'_> {
         self.on_files(key, move |files| files.remove_note(&note)).await
     }
 
-    /// Checks whether an assembly can be [exported](Self::export) to a file, without changing anything.
+    /// Checks whether an assembly can be [exported](Self::export) to a file. The check changes nothing.
     ///
     /// # Errors
     ///

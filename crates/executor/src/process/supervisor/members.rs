@@ -225,8 +225,8 @@ mod tests {
         Process::new(pid, parent, session)
     }
 
-    /// Returns the ids of the processes that belong to a job. The main process of the job has the id 10, and the
-    /// supervisor has the id 1.
+    /// Returns the ids of the processes that belong to the job of a test. In each test, the main process of the job
+    /// has the id 10, and the supervisor has the id 1.
     fn picked(all: Vec<Process>, is_own_orphan: impl Fn(&Process) -> bool) -> Vec<i32> {
         let mut picked: Vec<_> = members(all, 10, is_own_orphan).iter().map(|process| process.pid).collect();
         picked.sort_unstable();

@@ -1,6 +1,6 @@
-//! Reads the output of a job. The first bytes of each stream are stored in a file. As long as this file is short,
-//! it is in memory (in `/dev/shm`) if possible, and otherwise on the disk. All bytes of the stream are counted. If
-//! the stream is longer than the file may be, a buffer keeps the last bytes of the stream.
+//! Reads the output of a job. The first bytes of each stream are stored in a file. A short file is in memory (in
+//! `/dev/shm`) if possible. A long file is on the disk. All bytes of the stream are counted. If the stream is longer
+//! than the file may be, a buffer keeps the last bytes of the stream.
 
 use std::{
     cell::RefCell,

@@ -86,7 +86,8 @@ pub(super) fn after_sources<'a>(
     }
 }
 
-/// Makes the step `step`, which creates pairs of the node `end`, wait for outputs that `end` reads.
+/// Adds waits to the step `step`, which creates pairs of the node `end`. The step then waits for the outputs that `end`
+/// reads.
 ///
 /// At the time of `step`, `end` may still have its old values. Nevertheless, if `step` calls an operation of `end`,
 /// this operation already gets the new values of `end`. The new values may contain outputs of other parts (the
