@@ -83,8 +83,9 @@ pub enum Act {
     Scale(ElementName, Scale),
 }
 
-/// The maximum number of heals of an element until it recovers. A heal stops and starts the element. Without this
-/// limit, a healthy element without samples would be restarted again and again, because a missing sample is a breach.
+/// The maximum number of times that policies heal an element before it recovers. A heal stops and starts the element.
+/// Without this limit, a healthy element without samples would be restarted again and again, because a missing sample
+/// is a breach.
 pub const MOST_HEALS: u32 = 3;
 
 /// The number of heals of each element since its last recovery. A heal stops and starts the element. The element has
@@ -144,8 +145,8 @@ struct Rule {
     ///
     /// For example, a policy that scales a group counts the average of the loads of the group's nodes as one sample.
     readings: BTreeMap<String, Reading>,
-    /// The number of consecutive breaches so far. A scale policy counts samples above its upper threshold here. A heal
-    /// policy counts samples that report a broken element, and missing samples.
+    /// The number of consecutive breaches so far. For a scale policy, a breach is a sample above the upper threshold.
+    /// For a heal policy, a breach is a missing sample, or a sample that reports a broken element.
     high: u32,
     /// The number of consecutive samples so far that were below the lower threshold of a scale policy. For a heal
     /// policy, the number stays 0.

@@ -148,8 +148,8 @@ pub(crate) fn record_inputs(
 }
 
 /// Returns all elements and pairs with outdated inputs. An input of an element is a property whose value comes from
-/// an output of another element. The function ignores a recorded outdated input if its property has no value in the
-/// desired version.
+/// an output of another element. A record may name an outdated input that has no value in the desired version. The
+/// function ignores such an input.
 pub(crate) fn outdated_inputs(world: &World) -> OutdatedInputs {
     let reads = |name: &ElementName, property: &PropertyName| {
         let property = world.topology().get(name).and_then(|element| element.properties.get(property));

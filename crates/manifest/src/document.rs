@@ -144,8 +144,9 @@ pub struct ExposedInterface {
     pub span: Span,
     /// Exposed pins, by name.
     pub pins: IndexMap<Name, ExposedPin>,
-    /// The pin `"*"`, which exposes all pins of an interface of an inner component. For example, `"*": bind(db#api.*)`
-    /// exposes all pins of the interface `api` of the component `db`. `None` if the interface has no such pin.
+    /// The pin `"*"` of this interface. It exposes all pins of an interface of an inner component. For example,
+    /// `"*": bind(db#api.*)` exposes all pins of the interface `api` of the component `db`. `None` if there is no pin
+    /// `"*"`, or if its declaration could not be read.
     pub wildcard: Option<ExposedPin>,
     /// Names of pins whose declarations could not be read.
     pub unread: Vec<Name>,

@@ -81,7 +81,8 @@ pub(crate) fn candidates<'p>(package: &'p Package, action: &Action, role: &Role)
 }
 
 /// Returns the health check script of a package; `None` if the package has no health check script, or several of them.
-/// For a resource, the script is returned even if its descriptor does not declare the transition Integrity.
+/// In the package of an application, the binding of Integrity names the script. In the package of a resource, the
+/// script is found by its name, even if the descriptor does not declare Integrity.
 pub(crate) fn health_check(package: &Package) -> Option<ScriptFile<'_>> {
     only(&candidates(package, &Action::Transition(Transition::Integrity), &Role::HealthCheck))
 }

@@ -72,9 +72,9 @@ pub enum Body {
     Mapping,
     /// A mapping, which may have only declared keys.
     Strict,
-    /// A mapping, which may have undeclared keys; or null, which stands for an empty mapping.
+    /// A mapping or null. The mapping may have undeclared keys. Null stands for an empty mapping.
     OrNull,
-    /// A mapping, which may have only declared keys; or null, which stands for an empty mapping.
+    /// A mapping or null. The mapping may have only declared keys. Null stands for an empty mapping.
     StrictOrNull,
     /// Any value. The code that reads the section gives a warning if the value is not a mapping.
     Anything,

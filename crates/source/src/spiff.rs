@@ -109,8 +109,9 @@ fn float(text: &str) -> Option<f64> {
     Some(if negative { -value } else { value })
 }
 
-/// Formats a date, with or without a time, as the original spiff does. Returns `None` for any other text. The
-/// original has a wrong format string, which mixes up the digits: `2004-03-01` becomes `1039-03-08T30:04:16Z`.
+/// Formats a date, with or without a time. Returns `None` for any other text. The original spiff has a wrong format
+/// string, which mixes up the digits. This function returns the same wrong text as the original: `2004-03-01` becomes
+/// `1039-03-08T30:04:16Z`.
 fn date(text: &str) -> Option<String> {
     let (year, rest) = digits(text, 4, 4)?;
     let (month, rest) = digits(rest.strip_prefix('-')?, 1, 2)?;

@@ -8,9 +8,9 @@ use crate::report::{Reason, UnresolvedNode};
 /// Returns the cycles of nodes that wait for each other. A cycle is a list of paths. Its first path is
 /// repeated at its end.
 ///
-/// The function starts at each waiting node. It goes to the node for which this node waits (see [`target`]), then
-/// to the node for which that node waits, and so on. If the function visits a node twice after one start, it has
-/// found a cycle.
+/// The function follows a trail from each waiting node: each node leads to the node that it awaits (see [`target`]).
+/// If a trail returns to one of its own nodes, it contains a cycle. A trail ends at a node that an earlier trail has
+/// visited, so the function finds each cycle once.
 pub(crate) fn cycles(nodes: &[UnresolvedNode]) -> Vec<Vec<String>> {
     let waiting: BTreeMap<String, &UnresolvedNode> = nodes
         .iter()

@@ -1,4 +1,4 @@
-//! Places in an update, a patch or a document that was passed to this crate.
+//! Places in the JSON values that are passed to this crate: updates, patches and documents.
 
 use std::fmt;
 

@@ -233,8 +233,8 @@ fn all_steps(node: &Node) -> Vec<Step<'_>> {
     }
 }
 
-/// Finds all placeholders for the node `target`. If `target` contains itself, a placeholder below `target` stands
-/// for `target`. The function searches `node`, which is `target` or a node below `target`.
+/// Finds all placeholders for the node `target`. A placeholder stands for `target` at each place where `target`
+/// contains itself. The function searches the nodes below `node`, which is `target` or a node below `target`.
 ///
 /// For each placeholder, the function adds a regular expression to `found`. The expression matches the path from
 /// `target` to the placeholder. The parameter `path` is the expression for the path from `target` to `node`.

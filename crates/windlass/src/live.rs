@@ -290,7 +290,7 @@ pub struct RunningStep {
 /// The running steps of a process, with the output of their jobs.
 pub struct RunningSteps<'w> {
     live: LiveOutput<'w>,
-    /// The last line that each running job has written, by the job's id.
+    /// For each running job, the last line with text that the job has written to stderr. The key is the job's id.
     last: HashMap<String, String>,
 }
 

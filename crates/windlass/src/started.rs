@@ -26,8 +26,9 @@ const LOOKS: u32 = 3;
 ///
 /// The lease of the assembly is renewed in the background. So the embedding program can ask its user for a decision,
 /// and wait for the answer without a time limit. If a `Started` is dropped, the lease is released in the background,
-/// and the process stays recorded as interrupted. If the tokio runtime ends at once, the lease is not released, and expires
-/// after 30 seconds. To record the process as cancelled, run it with a [`Stop`] that is already triggered.
+/// and the process stays recorded as interrupted. But if the tokio runtime ends immediately after the drop, the lease
+/// may stay until it expires after 30 seconds. To record the process as cancelled, run it with a [`Stop`] that is
+/// already triggered.
 #[must_use = "nothing happens before it is run"]
 pub struct Started {
     work: Work,

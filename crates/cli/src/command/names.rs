@@ -23,8 +23,9 @@ use crate::output::say;
 /// unreachable.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Prints the names that can complete the last word of a command line. Returns exit code 0 if no other completions
-/// are possible. Returns exit code 1 if the shell should also offer its own completions, such as names of files.
+/// Prints the names that can complete the last word of a command line. Returns exit code 0 if only such names can
+/// complete the word. Returns exit code 1 if the shell should also offer other completions, such as commands, options
+/// or files.
 pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
     let words: Vec<String> = words.collect();
     let Some(Place { wanted, state, typed }) = Place::of(&words) else { return exit::FAILED };

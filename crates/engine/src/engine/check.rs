@@ -520,16 +520,16 @@ pub(super) fn without_news(
 /// Updates the records of an assembly with the answer from a health check or a discovery. `lease` is the lease of
 /// this assembly. `before` describes the records of the assembly at the beginning of the check.
 ///
-/// There are two kinds of answers: the driver has made an *observation* of the instance, or the check has failed.
-/// The records in the store may have changed since the beginning of the check:
+/// The answer is an *observation* of the instance by the driver, or the failure of the check. The records in the store
+/// may have changed since the beginning of the check:
 ///
-/// - If the assembly was removed, or if a process or a call of the assembly is open, nothing is recorded. The same holds
-///   if the assembly was removed and created again, or if one of its parts was created again.
-/// - After any other change, a failed check is still recorded. An observation is not recorded, because it is out of
-///   date.
+/// - If the assembly was removed, or if a process or a call of the assembly is open, the function records no answer.
+///   The same holds if the assembly was removed and created again, or if one of its parts was created again.
+/// - After any other change, the function still records a failure. It does not record an observation, because the
+///   observation is out of date.
 ///
-/// An observation that is not recorded has the result [`CheckEnd::Dropped`]. A failed check that is not recorded has
-/// the result of [`not_recorded`], normally [`CheckEnd::Failed`].
+/// If the function does not record an observation, it returns [`CheckEnd::Dropped`]. If it does not record a failure,
+/// it returns the result of [`not_recorded`], normally [`CheckEnd::Failed`].
 pub(super) async fn applied(
     engine: &Engine,
     lease: &Lease,

@@ -17,7 +17,8 @@ pub struct PlanFingerprint {
 }
 
 impl PlanFingerprint {
-    /// Returns the fingerprint of a plan and its changes. The plan and the changes may come from a file.
+    /// Returns the fingerprint of a plan and its changes. The arguments may also be JSON values that a file contained:
+    /// they lead to the same fingerprint as the original plan and changes.
     pub fn of(plan: &impl Serialize, changes: Option<&impl Serialize>) -> Self {
         Self { plan: fingerprint(plan), changes: changes.map(fingerprint) }
     }

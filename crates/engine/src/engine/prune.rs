@@ -68,8 +68,8 @@ impl Upkeep<'_> {
     /// removed only if it is older than this age, and at least this number of newer processes exist. The same rule
     /// applies to versions. An event of a health check or a discovery is removed if it is older than this age.
     ///
-    /// The function keeps open processes, undecided calls, and the process that a retry would resume. It also keeps all records that are necessary for a
-    /// rollback to a kept version.
+    /// The function keeps open processes, undecided calls, and the process that a retry would resume. It also keeps
+    /// all records that are necessary for a rollback to a kept version.
     ///
     /// # Errors
     /// [`EngineError::Store`] if another holder has the lease, or the store fails. Earlier removals remain.

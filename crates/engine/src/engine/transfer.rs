@@ -52,8 +52,8 @@ pub struct Bundle {
     /// hexadecimal digits.
     #[serde(skip)]
     pub packages: Vec<PackageRecord>,
-    /// The assembly's secrets, in clear. `serde` skips this field. The program that writes the bundle to a file
-    /// also writes the secrets to this file, but sealed.
+    /// The assembly's secrets, in plain text. `serde` skips this field. The program that writes the bundle to a file
+    /// seals the secrets, and adds the sealed secrets to the file.
     #[serde(skip)]
     pub secrets: BTreeMap<SecretRef, Sensitive<Vec<u8>>>,
 }

@@ -149,7 +149,8 @@ pub async fn unknown_is_said(subject: &Subject) {
     assert!(begun.elapsed() < PATIENCE, "it took {:?}", begun.elapsed());
 }
 
-/// If a job is cancelled at any moment, it ends either as cancelled or by itself.
+/// A job may be cancelled at any moment, even after its end. The outcome is either that the job was cancelled, or
+/// that it ended by itself. This outcome does not change any more.
 pub async fn cancelled_at_any_moment(subject: &Subject) {
     let runtime = subject.runtime();
     for after in [0, 1, 2, 4, 8, 16, 32, 64, 128, 256] {

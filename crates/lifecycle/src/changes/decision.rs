@@ -98,7 +98,10 @@ impl<'a> ChangeRules<'a> {
 /// Corrects the kind of change of a part with changed values. The caller has recorded these values in
 /// [`Part::changes`].
 ///
-/// The new kind depends on the old kind:
+/// If the options ask to heal the part, the part [keeps its values](Part::keeps_values). If the kind is then Keep or
+/// Heal, the function drops the changes, and the next `up` finds them again. A part without changes keeps its kind.
+///
+/// For a part with changes, the new kind depends on the old kind:
 ///
 /// - Keep or Reconfigure: the new kind is Reconfigure if the part can get the new values while it is Active. Otherwise,
 ///   the new kind is Reinstall.
@@ -109,9 +112,6 @@ impl<'a> ChangeRules<'a> {
 ///
 /// - All changed properties are *volatile*: the descriptor permits their change while the part is Active.
 /// - The part is Active, stays Active, and declares Reconfigure.
-///
-/// If a part has no changed values, the function does nothing. If the plan heals the part, the part
-/// [keeps its values](Part::keeps_values): the function then drops the changes, and the next `up` finds them again.
 pub(crate) fn judge(part: &mut Part<'_>) {
     if part.keeps_values && matches!(part.change_kind, ChangeKind::Keep | ChangeKind::Heal) {
         part.changes.clear();

@@ -8,8 +8,9 @@ use super::parts::Parts;
 
 /// Looks up the outputs whose values are already known when the plan is made.
 ///
-/// If the plan changes a part, and the part is then below Installed for some time, its outputs count as not
-/// published yet ([`Output::NotYet`]). For the outputs of all other parts, the result is the output from `lookup`.
+/// A part may be below Installed at some time during the plan. The outputs of such a part count as not published yet
+/// ([`Output::NotYet`]), unless the options leave the part untouched. For the outputs of all other parts, the result
+/// is the output from `lookup`.
 pub(crate) struct Later<'a, 'p> {
     pub(crate) lookup: &'a dyn Lookup,
     pub(crate) parts: &'p Parts<'a>,

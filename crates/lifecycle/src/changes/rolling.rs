@@ -220,8 +220,8 @@ impl Rolling {
     /// Numbers the batches of all groups. Records in each part the number of its batch (its *turn*), and the number
     /// of its group.
     ///
-    /// Groups whose nodes read no new outputs come first. Their nodes may publish the new outputs that nodes of the
-    /// other groups read.
+    /// Groups whose nodes read no new outputs come first. So these groups publish their new outputs before the nodes
+    /// of the other groups read them.
     fn give_turns(&mut self, parts: &mut Parts<'_>) {
         let reads = |group: &RollingGroup| {
             let mut parts_of = group.batches.iter().flat_map(RollingGroup::parts);

@@ -54,25 +54,25 @@ pub(crate) struct Constraints<'a> {
     holds: Holds,
     /// For elements that go down to a lower state: the steps that must end before the element leaves a [rank].
     releases: Holds,
-    /// Whether [`passed`](Self::passed()) must search. If the flag is `false`, `passed` returns an empty list. The
+    /// Whether [`passed`](Self::passed()) may find steps. If the flag is `false`, `passed` returns an empty list. The
     /// flag is `true` if both of these conditions hold:
     ///
     /// - The plan raises at least one part.
     /// - At least one part is not raised, or is raised from a state above Absent.
     ///
-    /// For a part of the second kind, some [ranks](crate::rank) have no step in the plan that reaches them. For
-    /// example, a part that is raised from Inactive has no step that reaches Installed. Only a step can wait, so the
-    /// part cannot wait before such a rank.
+    /// The second condition means that a part lacks the steps to some [ranks](crate::rank). For example, a part that is
+    /// raised from Inactive has no step to Installed. Only a step can wait, so this part cannot wait on its way to
+    /// Installed.
     lacks_up: bool,
-    /// Whether [`passed_leaving`](Self::passed_leaving()) must search. If the flag is `false`, `passed_leaving`
+    /// Whether [`passed_leaving`](Self::passed_leaving()) may find steps. If the flag is `false`, `passed_leaving`
     /// returns an empty list. The flag is `true` if both of these conditions hold:
     ///
     /// - The plan lowers at least one part.
     /// - At least one part is not lowered, or is lowered to a state above Absent.
     ///
-    /// For a part of the second kind, some [ranks](crate::rank) have no step in the plan that leaves them. For example,
-    /// a part that is lowered to Inactive has no step that leaves Installed. Only a step can wait, so the part cannot
-    /// wait at such a rank.
+    /// The second condition means that a part lacks the steps from some [ranks](crate::rank). For example, a part that
+    /// is lowered to Inactive has no step that leaves Installed. Only a step can wait, so this part cannot wait at
+    /// Installed.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,

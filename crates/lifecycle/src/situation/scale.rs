@@ -112,8 +112,8 @@ pub fn scaled(topology: &Topology, cluster: &ElementName, scale: Scale) -> Resul
 /// # Errors
 ///
 /// Returns an error if the element is not a cluster, or if the cluster has no node to copy. Also returns an error if
-/// the cluster would grow to a size above its maximum, or shrink to a size below its minimum. A cluster that is
-/// outside of its bounds may move towards them.
+/// the cluster would grow to a size above its maximum, or shrink to a size below its minimum. But a cluster above its
+/// maximum may shrink, even to a size that is still above it. A cluster below its minimum may grow in the same way.
 pub fn resized(topology: &Topology, cluster: &ElementName, nodes: u32) -> Result<Topology, ScaleError> {
     let bounds = bounds(topology, cluster)?;
     let now = count(topology, cluster);

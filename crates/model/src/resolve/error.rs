@@ -35,9 +35,9 @@ pub enum ResolveError {
     TooManyAwaited,
 }
 
-/// The maximum number of awaited outputs that one resolver counts. For each list, the resolver adds up the numbers
-/// of outputs that the entries of the list await. It does the same for the entries of each map, and for the parts
-/// of each text such as `${a.ip}:${b.port}`. Example: if two entries of a list await the same output, the list
+/// The maximum number of awaited outputs that one resolver counts. Each resolver keeps one count for all its values.
+/// Each entry of a list or map increases the count by the number of outputs that the entry awaits. The same holds for
+/// each part of a text such as `${a.ip}:${b.port}`. Example: if two entries of a list await the same output, the list
 /// increases the count by 2.
 pub const MAX_AWAITED: usize = 1 << 21;
 

@@ -22,7 +22,7 @@ enum Token {
     Colon,
 }
 
-/// The last token of the part of a literal that was read so far.
+/// The kind of token that [`literal`] has read last.
 #[derive(Clone, Copy, PartialEq)]
 enum Last {
     /// No token was read yet.

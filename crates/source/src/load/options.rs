@@ -7,7 +7,8 @@ use crate::files::MAX_SIZE;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// YAML 1.2. The loader also accepts some layouts that the specification forbids, but most YAML parsers accept.
+    /// YAML 1.2. The loader also accepts some layouts that most YAML parsers accept although the specification forbids
+    /// them.
     #[default]
     Yaml,
     /// JSON as in RFC 8259. YAML syntax that JSON does not have is an error. Examples: comments, bare words

@@ -175,8 +175,8 @@ impl Parts {
         Eval::later(Arc::new(rebuild(&mut self)), info)
     }
 
-    /// Returns the expression that the next pass evaluates in place of one part. The first call returns the
-    /// expression for the first part, the second call returns the expression for the second part, and so on.
+    /// Returns the remaining expression of a part of the whole expression: the next pass evaluates it in place of the
+    /// part. Each call is for the next part, in the order in which the parts were evaluated.
     pub(crate) fn next(&mut self) -> Child {
         self.taken += 1;
         self.pushed[self.taken - 1].clone()

@@ -168,10 +168,11 @@ fn keep_a_log(db: &Connection, busy: Duration) -> Outcome<()> {
     }
 }
 
-/// Creates or migrates the tables, and returns the store's id after checking the key.
+/// Creates or migrates the tables, and returns the id of the store. Also checks the key in `seal`, and discards
+/// the key if it is not the key of this store (see [`Seal::verify`]).
 ///
-/// Takes the write lock only if `found` is not the current version. A store of the current version can
-/// therefore be opened while another program writes.
+/// Takes the write lock only if `found` is not the current version. So a store of the current version can be
+/// opened while another program writes.
 fn bring_up_to_date(
     db: &mut Connection,
     path: &Path,

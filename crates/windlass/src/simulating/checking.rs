@@ -27,8 +27,8 @@ use super::rules::{Rule, Says, Script, Subject};
 /// Maximum number of lines of stderr that a health check adds to the timeline.
 const LINES: usize = 100;
 
-/// The number that stands for the default answer to a health check. The default answer is used if the file of
-/// answers contains no answer to the check.
+/// The [number](CheckAnswer::number) of the default answer to a health check. Any other number is the position of
+/// an answer in the file of answers. The default answer is used if this file contains no answer to the check.
 const STANDARD: usize = usize::MAX;
 
 impl Host<'_> {

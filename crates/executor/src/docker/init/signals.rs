@@ -1,4 +1,5 @@
-//! Receives the signals to this program: a request to end the job, or a stop by the container engine.
+//! Receives the signals to this program. A real-time signal is a request to end the job. SIGHUP, SIGINT or SIGTERM
+//! means that the container engine stops the container.
 
 use std::{sync::mpsc::Sender, thread, time::Duration};
 

@@ -128,10 +128,11 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (S
 
 /// Returns the batch ([`Slot`]) in which the plan removes a pair that is not in the desired version.
 ///
-/// The result is the batch that replaces a node of the pair with a new node. The result is `None` in two cases:
+/// Usually, the result is the batch that replaces a node of the pair with a new node. The result is `None` in two
+/// cases:
 ///
 /// - No batch replaces a node of the pair.
-/// - A batch replaces one node of the pair, and the other node goes down outside of this batch.
+/// - A batch replaces one node of the pair, and the other node goes down in another batch or outside of all batches.
 fn slot_of_swapped(source: &Node<'_>, target: &Node<'_>) -> Slot {
     let (removed, other) = if source.path.rolls.swaps { (source, target) } else { (target, source) };
     let turn = removed.path.rolls.turn;
