@@ -309,8 +309,8 @@ pub struct RelationshipDecl {
     /// State of a source: the key `source-state`. `source_modifier` tells whether the relationship is created
     /// before or after a source reaches this state.
     pub source_state: State,
-    /// Whether the relationship is created before (`pre`) or after (`post`) a source reaches `source_state`: the
-    /// key `source-state-modifier`. The default is `post`.
+    /// The key `source-state-modifier`: whether the relationship is created before (`pre`) or after (`post`) a source
+    /// reaches `source_state`. The default is `post`.
     pub source_modifier: Modifier,
     /// State of a target: the key `target-state`. `target_modifier` tells whether the relationship is created
     /// before or after a target reaches this state.
