@@ -239,7 +239,7 @@ pub struct ClusterDecl {
 /// The list from which the nodes of a cluster are created: the keys `each` and `key`.
 #[derive(Debug, Clone)]
 pub struct EachDecl {
-    /// The list, or a `${…}` that reads the list: the key `each`. Each entry is a map, and declares one node.
+    /// The key `each`: a list, or a `${…}` that reads a list. Each entry of the list is a map, and declares one node.
     pub list: Value,
     /// The key `key`: the name of a field that each entry of `list` has. The value of this field becomes the last
     /// part of the node's name. If the descriptor omits `key`, the field is `name`.
@@ -309,8 +309,8 @@ pub struct RelationshipDecl {
     /// State of a source: the key `source-state`. `source_modifier` tells whether the relationship is created
     /// before or after a source reaches this state.
     pub source_state: State,
-    /// Whether the relationship is created before (`pre`) or after (`post`) a source reaches `source_state`: the
-    /// key `source-state-modifier`. The default is `post`.
+    /// The key `source-state-modifier`: whether the relationship is created before (`pre`) or after (`post`) a source
+    /// reaches `source_state`. The default is `post`.
     pub source_modifier: Modifier,
     /// State of a target: the key `target-state`. `target_modifier` tells whether the relationship is created
     /// before or after a target reaches this state.

@@ -34,8 +34,8 @@ pub struct MetricDecl {
     /// The key `type`: `metric::load` or `metric::integrity`. If an assembly descriptor omits the key, the metric has
     /// the type of the metric in the field `source`.
     pub kind: Option<Spanned<MetricKind>>,
-    /// The key `source-metric` of an assembly descriptor, such as `balancer.lb_load`. The metric of the assembly is
-    /// then the metric `lb_load` of the component `balancer`. `None` in a resource descriptor.
+    /// The key `source-metric` of an assembly descriptor; `None` in a resource descriptor. For example, the value is
+    /// `balancer.lb_load`. The metric of the assembly is then the metric `lb_load` of the component `balancer`.
     pub source: Option<Spanned<(ComponentName, MetricName)>>,
     /// The key `publication-period`: seconds between two publications of the metric.
     pub period: Option<Value>,

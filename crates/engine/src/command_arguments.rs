@@ -32,7 +32,7 @@ pub(crate) fn forget(world: &mut World, process: ProcessId, batch: &mut Batch) {
 /// Returns the arguments of the command that a process calls.
 ///
 /// # Errors
-/// The store does not have the arguments.
+/// Returns a failure if the store does not have the arguments.
 pub(crate) fn open(world: &World, process: ProcessId) -> Result<BTreeMap<PropertyName, Input>, Failure> {
     let text = world.secrets.text(&name(&world.assembly.name, process));
     let given: Option<Arguments> = text.and_then(|text| serde_json::from_str(text).ok());

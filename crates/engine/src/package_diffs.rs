@@ -1,4 +1,4 @@
-//! The differences between the installed and the desired packages of elements, for people.
+//! Compares the installed and the desired packages of elements, to show the differences to people.
 
 use std::collections::{BTreeMap, BTreeSet};
 

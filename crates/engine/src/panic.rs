@@ -35,7 +35,7 @@ pub(crate) async fn caught<T>(work: impl Future<Output = T>) -> Result<T, Failur
 /// Returns the answer of a driver to one call.
 ///
 /// # Errors
-/// The driver did not give exactly one answer.
+/// Returns a failure if the driver did not give exactly one answer.
 pub(crate) fn only<T>(answers: Vec<T>) -> Result<T, Failure> {
     Ok(as_many(answers, 1)?.remove(0))
 }

@@ -114,8 +114,8 @@ struct Lookup<'c, F: ?Sized> {
 }
 
 impl<F: ScriptFiles + ?Sized> Lookup<'_, F> {
-    /// Returns the path of a script for messages. A path in an image begins with `/`. A path in a folder is relative
-    /// to the folder, so the method removes a leading `/`.
+    /// Returns the path of a script, in the form that messages show. A path in an image begins with `/`. A path in a
+    /// folder is relative to the folder, so the method removes a leading `/`.
     fn shown<'s>(&self, script: &'s Spanned<String>) -> &'s str {
         if self.place == ScriptPlace::Image { &script.value } else { script.value.trim_start_matches('/') }
     }

@@ -67,7 +67,7 @@ impl fmt::Display for MetricSource {
 #[serde(from = "String", into = "String")]
 #[non_exhaustive]
 pub enum MetricKind {
-    /// `metric::integrity`: whether the element works, `OK` or `BROKEN`.
+    /// `metric::integrity`: whether the element works. The values are `OK` and `BROKEN`.
     Integrity,
     /// `metric::load`: the utilization of the element in percent.
     Load,

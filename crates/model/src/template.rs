@@ -1,4 +1,4 @@
-//! Values of properties, whose references `${…}` are bound to elements.
+//! Templates: the values of properties. The references `${…}` in a template are bound to elements.
 //!
 //! In a descriptor, the reference `${balancer.publicIp}` is text. In a template, it is the full name of the
 //! element `balancer` and the name of the property, so no later code has to search for the element. Templates

@@ -1,5 +1,5 @@
-//! The decision whether an action has succeeded, from the answer of a health check. For example, Stop has succeeded
-//! if the health check reports that the instance is not active.
+//! Decides from the answer of a health check whether an action has succeeded. For example, Stop has succeeded if the
+//! health check reports that the instance is not active.
 
 use windlass_driver::{Call, Observation, Observed};
 use windlass_model::instance::InstanceView;

@@ -1,4 +1,4 @@
-//! The parts of a renaming of an assembly that do not depend on the kind of store.
+//! The renaming of an assembly, as far as it does not depend on the kind of store.
 
 use std::collections::{BTreeMap, BTreeSet};
 

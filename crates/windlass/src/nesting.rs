@@ -1,4 +1,4 @@
-//! Detection of assemblies that contain themselves, without composing them.
+//! Finds assemblies that contain themselves. The check reads only descriptors, and composes no assembly.
 
 use std::collections::HashSet;
 use std::sync::Arc;

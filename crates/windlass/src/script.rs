@@ -73,8 +73,8 @@ pub struct CasesView {
 pub struct CaseView {
     /// The file of the case.
     pub file: PathBuf,
-    /// Whether the case has passed: the script had the expected result, or the expected result in the file was
-    /// replaced by the actual one.
+    /// Whether the case has passed. A case passes if the script had the expected result, or if the expected result in
+    /// the file was replaced by the actual one.
     pub passed: bool,
     /// Whether the expected result in the file was replaced.
     pub updated: bool,

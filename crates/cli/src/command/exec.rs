@@ -145,8 +145,8 @@ fn input() -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Runs the job. Returns its outcome, and the result of copying its output. A reader of the output that exits early is
-/// not an error.
+/// Runs the job. Returns its outcome, and the result of copying its output. If the reader of the output exits early,
+/// the result is not an error.
 async fn execute(
     windlass: &Windlass,
     location: &Location,

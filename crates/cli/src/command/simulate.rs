@@ -90,7 +90,7 @@ fn offset(millis: u64) -> String {
     format!("+{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
-/// Prints the numbers of script runs and changes, and the states of the applications at the end.
+/// Prints the numbers of script runs and changes, and the final states of the applications.
 fn summarize(view: &SimulationView, input: &SimulationInput) {
     let count = |number: u64, what| plural(usize::try_from(number).unwrap_or(usize::MAX), what);
     let source = match (&input.scripts, &input.answers) {

@@ -214,7 +214,7 @@ fn misfit_of(
         .help("the value is taken as it stands; types are advice")
 }
 
-/// Checks a section of properties: the names of their types, and whether their values match the types.
+/// Checks a section of properties. Reports unknown types, and values that do not match their types.
 pub(super) fn types(properties: &Properties, data_types: &DataTypes, said: &mut Said<'_>) {
     for (name, decl) in properties {
         type_of(decl, data_types, said);

@@ -360,8 +360,8 @@ impl Whole<'_> {
     }
 }
 
-/// Returns the text of a template that consists of one literal, such as the content of a file. Returns `None` for all
-/// other templates. Unlike [`known`](Composer::known), this function accepts a text of any length.
+/// Returns the text of a template that consists of one literal. Returns `None` for all other templates. Unlike
+/// [`known`](Composer::known), this function accepts a text of any length, for example the content of a file.
 fn as_given(value: &Template) -> Option<Known> {
     match value {
         Template::Text(parts) => match &parts[..] {

@@ -1,5 +1,5 @@
-//! Checks the parameters from the user: the assembly declares each of them, and no required parameter is
-//! missing.
+//! Checks the parameters from the user. For example, reports parameters that the assembly does not declare, and
+//! required parameters that are missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 

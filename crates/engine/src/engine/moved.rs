@@ -40,8 +40,8 @@ pub(super) fn moved(from: &AssemblyName, to: MovedTo, last: Option<ProcessId>) -
     }
 }
 
-/// Refuses an `up` or `adopt` that would create a second assembly of the components of a renamed or exported assembly.
-/// `name` is the old name, which no assembly has now.
+/// Refuses an `up` or `adopt` under the old name of a renamed or exported assembly. The intent would create a second
+/// assembly with the same components. `name` is the old name, which no assembly has now.
 ///
 /// The launch of an application is never refused. `up` and `adopt` are also permitted if the assembly was renamed, and
 /// then removed under its new name.

@@ -106,9 +106,9 @@ impl Records<'_> {
         Ok(Ok(pins.map(|pins| pins.configuration(&values)).unwrap_or_default()))
     }
 
-    /// Reads a package from the store. If an assembly pins the package, the caller passes the name of the package's
-    /// descriptor in `pinned_by`. If the store lacks this package, the error [`EngineError::PackageGone`] contains the
-    /// name. If `pinned_by` is `None`, the function returns `None` for a missing package.
+    /// Reads a package from the store. If an assembly pins the package, `pinned_by` is the name of the package's
+    /// descriptor. If the store then lacks the package, the function returns [`EngineError::PackageGone`] with this
+    /// name. Without `pinned_by`, the function returns `None` for a missing package.
     pub(super) async fn package(
         &self,
         digest: &PackageDigest,

@@ -147,8 +147,8 @@ impl ProcessMachine {
             || self.creates_pair(record)
     }
 
-    /// Tells whether a call is a transition that needs an existing instance: each transition except those that create
-    /// or remove the instance.
+    /// Tells whether a call is a transition that needs an existing instance. A transition that creates or removes the
+    /// instance needs none.
     fn needs_instance(&self, id: &CallId) -> bool {
         let Some(CallRun { record, .. }) = self.calls.get(id) else { return false };
         matches!(record.action, Action::Transition(_)) && !self.makes(id) && !self.leaves(id)

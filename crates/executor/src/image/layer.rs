@@ -53,8 +53,8 @@ pub(crate) trait Target {
 struct Layer<'a, T> {
     target: &'a mut T,
     /// Paths of the entries that this layer has added. A *whiteout* is an entry that deletes files of lower layers.
-    /// A whiteout in the same layer deletes neither these entries nor the folders above them, wherever it stands among
-    /// the entries of the layer.
+    /// A whiteout deletes no entry that its own layer has added, and no folder above such an entry. The order of the
+    /// entry and the whiteout in the layer does not matter.
     own: BTreeSet<String>,
 }
 

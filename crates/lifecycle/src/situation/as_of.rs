@@ -6,8 +6,8 @@
 //! `${region}`, and `region` is a property of its assembly. In the older version, `region` is `eu`. In the newest
 //! version, `region` is `us`. The copy contains `eu` in place of `${region}`.
 //!
-//! A `${…}` that reads a property of another resource stays as it is. In a longer text, a `${…}` also stays if it reads a
-//! list or a map that contains such a `${…}`.
+//! A `${…}` that reads a property of another resource stays as it is. A `${…}` may also read a list or a map that
+//! contains a `${…}` of another resource. If such a `${…}` is only a part of a text, as in `a-${b}`, it also stays.
 
 use serde_json::{Map, Value};
 use windlass_model::assembly::{ElementKind, Property};

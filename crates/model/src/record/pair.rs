@@ -35,8 +35,8 @@ impl PairKey {
 pub struct PairRecord {
     /// The relationship and the two nodes.
     pub key: PairKey,
-    /// Whether the pair exists: all operations that create the pair have succeeded, and the pair was not removed
-    /// since.
+    /// Whether the pair exists. A pair exists if all operations that create the pair have succeeded, and the pair was
+    /// not removed since.
     pub created: bool,
     /// The number of completed operations of the current creation or removal.
     pub progress: u32,

@@ -214,8 +214,8 @@ fn base(
     if work.replace { Base::Only } else { Base::Gone }
 }
 
-/// Tells whether `map` consists of `fields`: both have the same keys in the same order, and the node of each key is
-/// [`identical`] in both.
+/// Tells whether `map` consists of `fields`. Both must have the same keys in the same order, and the node of each key
+/// must be [`identical`] in both.
 fn is_same(map: &Map, fields: &[(Arc<str>, Node)]) -> bool {
     map.len() == fields.len()
         && map

@@ -10,8 +10,8 @@ pub(crate) fn is_merge_key(key: &str) -> bool {
     matches!(key, "<<" | "<<<")
 }
 
-/// Tells whether a map is completely merged: it contains no merge key. If `control` is true, the keys of control
-/// structures also count as merge keys.
+/// Tells whether a map is completely merged, which means that it contains no merge key. If `control` is true, the keys
+/// of control structures also count as merge keys.
 pub(crate) fn is_map_complete(map: &Map, control: bool) -> bool {
     // Keys are sorted by byte, so all that begin with `<<` are adjacent.
     let from = Bound::Included("<<");
@@ -32,7 +32,7 @@ pub(crate) fn insert(entry: &Node) -> Option<(&Arc<str>, &Node)> {
     map.iter().next().filter(|(key, _)| is_merge_key(key))
 }
 
-/// Tells whether a list is completely merged: no entry is an insertion (see [`insert`]).
+/// Tells whether a list is completely merged, which means that no entry is an insertion (see [`insert`]).
 pub(crate) fn is_list_complete(list: &[Node]) -> bool {
     !list.iter().any(|entry| insert(entry).is_some())
 }

@@ -293,9 +293,9 @@ impl StatementList<'_> {
         });
     }
 
-    /// Adds a statement that inserts or replaces a record whose id is unique among the records of all assemblies, such
-    /// as the record of a process. If a stored record with this id belongs to another assembly, the statement affects
-    /// no row, and the change is refused.
+    /// Adds a statement that inserts or replaces a record, for example the record of a process. The id of such a record
+    /// is unique among the records of all assemblies. If a stored record with this id belongs to another assembly, the
+    /// statement affects no row, and the change is refused.
     fn run_if_own(&mut self, sql: &'static str, values: Vec<Value>) {
         self.statements.push(Statement {
             change: self.change,

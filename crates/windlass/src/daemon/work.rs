@@ -245,8 +245,8 @@ impl Work {
         });
     }
 
-    /// Starts a health check of a factory's applications in a task, unless another daemon has already run
-    /// this check.
+    /// Starts a task that checks the health of a factory's applications. If another daemon has already begun this
+    /// check, the task checks nothing.
     pub(super) fn check(&mut self, factory: AssemblyName, names: Vec<AssemblyName>, period: Duration) {
         let (context, looks) = (self.context.clone(), self.looks.clone());
         self.spawn(async move {

@@ -57,8 +57,8 @@ pub enum LaunchError {
         factory: String,
         /// The name of the environment.
         environment: String,
-        /// The services of the environment that fit: each was launched from the factory that the application's
-        /// manifest names.
+        /// The fitting services of the environment. A service fits if it was launched from the factory that the
+        /// application's manifest names.
         known: Box<[AssemblyName]>,
         /// The service that the user has chosen, although the service does not fit. `None` if the user has
         /// chosen no service.

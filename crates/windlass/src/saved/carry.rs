@@ -154,7 +154,7 @@ impl Windlass {
         Ok(started.map_err(|error| saved.explain(error))?.with_protection(protection))
     }
 
-    /// Plans the changes that [`apply`](Self::apply) would make, if the saved plan is still valid.
+    /// Plans the changes that [`apply`](Self::apply) would make. The saved plan must still be valid.
     ///
     /// # Errors
     ///

@@ -104,8 +104,8 @@ pub(super) fn is_done(slot: Slot, node: &Node<'_>) -> bool {
 ///
 /// Usually, there is only one such batch, and the second value is `None`. But if the source and the target go down
 /// in different batches, the plan removes and re-creates the pair twice, once in each batch. Then the first value is
-/// the earlier batch, and the second value is the later batch. The pairs of a `suspended` relationship never have a second value,
-/// because they are created only after the last batch.
+/// the earlier batch, and the second value is the later batch. The pairs of a `suspended` relationship never have a
+/// second value, because they are created only after the last batch.
 pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (Slot, Option<Slot>) {
     if source.path.rolls.tied || target.path.rolls.tied {
         return (None, None);
@@ -176,8 +176,9 @@ impl BySlot {
     /// Groups the pairs of a target by the batch of their re-creation ([`Slot`]).
     ///
     /// `pairs` contains the source of each pair, as a position in `sources`. `suspended` tells whether the
-    /// relationship is suspended: it has no pairs from the first batch to the last batch. `was_there` tells whether
-    /// a pair existed before this plan. The argument of `was_there` is the position of the pair's source.
+    /// relationship is suspended. A suspended relationship has no pairs from the first batch to the last batch.
+    /// `was_there` tells whether a pair existed before this plan. The argument of `was_there` is the position of the
+    /// pair's source.
     pub(super) fn of(
         pairs: Vec<usize>,
         sources: &[Node<'_>],

@@ -59,7 +59,7 @@ impl Notes {
         &self.folder
     }
 
-    /// Writes a note: the client with the id `client` uses the container engine `engine`.
+    /// Writes the note that the client with the id `client` uses the container engine `engine`.
     pub(crate) fn add(&self, engine: &str, client: &str) -> io::Result<Note> {
         for _ in 1..TRIES {
             match self.try_to_add(engine, client) {
