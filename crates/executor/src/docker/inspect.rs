@@ -209,8 +209,8 @@ pub(crate) async fn exited_job(
     })
 }
 
-/// Tells whether a job never began: its container has not received the whole job. The caller ensures that the client of
-/// the job is dead, or has given up the launch.
+/// Tells whether a job never began. A job never began if its container has not received the whole job. The caller
+/// ensures one of two facts: the client of the job is dead, or this client has given up the launch.
 ///
 /// If the container runs, the function waits for the first line of the container's output. This line confirms that
 /// the container has received the whole job. If the line does not arrive within about a second, the function kills
