@@ -128,12 +128,12 @@ pub enum StartFailure {
         /// The program as the job names it.
         program: String,
     },
-    /// The program exists, but the interpreter of its `#!` line or its loader does not exist.
+    /// The program exists, but its dynamic loader does not exist, or the interpreter in its `#!` line does not exist.
     #[error("`{program}` is there, but its interpreter `{interpreter}` is not")]
     InterpreterNotFound {
         /// The program as the job names it.
         program: String,
-        /// The name of the interpreter, as the program's file states it.
+        /// The name of the missing file for messages, such as `/bin/bash` or `its dynamic loader`.
         interpreter: String,
     },
     /// The program exists, but it can't be executed.

@@ -358,7 +358,7 @@ fn refuse_left(part: &ElementName, snapshot: &Snapshot) -> Result<(), EngineErro
 
 /// Refuses a plan that removes or replaces a protected part. A part is protected if the recorded or the desired
 /// assembly protects the part. So the part is also protected during an `up` that lifts or adds the protection. If
-/// neither of them contains the part, the version from which the part was installed decides.
+/// neither assembly contains the part, the version from which the part was installed decides.
 fn refuse_protected(
     recorded: Option<&Topology>,
     world: &World,
@@ -658,16 +658,16 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Returns a process that determines which version of the assembly describes an element: the newest version that this
-/// process or an earlier process has written. For example, the function returns `p7`, and only `p5` and `p9` have
-/// written versions. Then the version of `p5` describes the element.
+/// Returns the last process whose version may describe an element. If this process has written no version, the newest
+/// version of an earlier process describes the element. For example, if the function returns `p7`, and only `p5` and
+/// `p9` have written versions, the version of `p5` describes the element.
 ///
 /// `made` comes from the record of the element, and `record` is the record of the assembly. The function returns
 /// the later of two processes:
 ///
 /// - `made.configured_by`: the process that last gave values to the element.
-/// - [`AssemblyRecord::reached`]: all elements have reached the version of this process, even the elements that the
-///   process did not change.
+/// - [`AssemblyRecord::reached`]: the process with the newest version that all elements have reached. An element also
+///   reaches the version of a process that did not need to change the element.
 pub(super) fn of_version(made: &Made, record: &AssemblyRecord) -> ProcessId {
     made.configured_by.max(record.reached.unwrap_or(ProcessId(0)))
 }

@@ -29,9 +29,9 @@ pub fn conditions(seen: &[Seen]) -> BTreeMap<ElementName, Condition> {
     seen.iter().filter_map(|seen| Some((seen.element.clone(), seen.condition()?))).collect()
 }
 
-/// Compares two conditions of each element, such as gone or broken: the condition that the request expects, and the
-/// condition that a health check has found. Returns the elements whose two conditions differ. An element that a map
-/// does not contain is neither gone nor broken.
+/// Returns the elements whose condition is not the same in both maps. `expected` contains the conditions that the
+/// request expects, and `found` contains the conditions that a health check has found. Each map contains only
+/// elements that are gone or broken.
 pub(super) fn differences(
     expected: &BTreeMap<ElementName, Condition>,
     found: &BTreeMap<ElementName, Condition>,

@@ -133,7 +133,7 @@ impl ProcessMachine {
         matches!(run.record.action, Action::Command(_)) && run.call.package.pins().is_some()
     }
 
-    /// Changes the record of a call: the element becomes Absent when the call succeeds.
+    /// Changes the record of a call so that the element becomes Absent when the call succeeds.
     fn becomes_absent(&mut self, id: &CallId) {
         if let Some(run) = self.calls.get_mut(id) {
             run.record.then = Advance::State(State::Absent);

@@ -288,7 +288,8 @@ struct Groups<'p, 'a> {
 struct Nodes {
     /// Active nodes that change.
     works: Vec<RollingNode>,
-    /// Nodes that are down before the plan: at least one part of the node is not Active, or must be healed.
+    /// Nodes that are down before the plan, and that the plan repairs. A node is down if one of its existing parts is
+    /// not Active or must be healed.
     down: Vec<RollingNode>,
     /// Removed nodes that still have pairs.
     removed: Vec<RollingNode>,
@@ -410,8 +411,8 @@ impl Nodes {
     /// Returns the number of additional nodes that the group should have.
     ///
     /// `more` is the setting for this number, from the options or from the descriptor of the group. `open` is the
-    /// number of existing additional nodes that must stay. If Active nodes change, `more` determines the result. If no
-    /// Active node changes, or if `more` is zero or missing, the result is `open`.
+    /// number of existing additional nodes that must stay. If Active nodes change, and `more` yields at least one node,
+    /// `more` determines the result. Otherwise, the result is `open`, or 0 if `open` is `None`.
     fn surge(&self, more: Option<MaxSurge>, open: Option<u32>) -> u32 {
         let count = u32::try_from(self.count).unwrap_or(u32::MAX);
         let wanted = more.filter(|_| !self.works.is_empty()).map_or(0, |more| more.of(count));

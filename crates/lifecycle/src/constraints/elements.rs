@@ -206,8 +206,8 @@ impl<'a> Constraints<'a> {
         self.lacks_up || self.lacks_down
     }
 
-    /// Returns the steps for which the element `name` should wait on its way up to a [rank], but
-    /// cannot wait.
+    /// Returns the steps for which parts of the element `name` should wait on the way up to a [rank], although these
+    /// parts have no step that can wait.
     ///
     /// For example, `a` depends on `b`, and `b` depends on `c`. The plan does not change `b`, so `b` has no step
     /// that could wait for the steps of `c`. For `b`, the function returns these steps of `c`. The caller makes the
@@ -236,11 +236,12 @@ impl<'a> Constraints<'a> {
         found
     }
 
-    /// Returns the steps for which the element `name` should wait on the way down, but cannot wait.
+    /// Returns the steps for which parts of the element `name` should wait on the way down, although these parts have
+    /// no step that can wait.
     ///
-    /// Only a step of a part can wait. So the element cannot wait if the plan has no step in which one of its parts
-    /// leaves the [rank] `rank`. The function [`passed`](Self::passed()) is the same for the way up, and its
-    /// documentation contains an example.
+    /// The function considers the waits at the [rank] `rank` and at all higher ranks. At each of these ranks, a part
+    /// can wait only if a step of the plan takes the part below the rank. The function [`passed`](Self::passed()) is
+    /// the same for the way up, and its documentation contains an example.
     pub(crate) fn passed_leaving(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.installed().filter(|_| self.lacks_down && !self.releases.is_empty()) else {
             return Vec::new();

@@ -38,8 +38,8 @@ struct Control<'n> {
 /// the unchanged control structure and an error message are not complete results.
 type Given = (Node, bool);
 
-/// Tells whether the value of `key` becomes a template: `key` is one of the options `<<do` and `<<mapkey` of
-/// `<<for`. As in the Go program spiff++, their values become templates even if control structures are disabled.
+/// Tells whether the value of `key` becomes a template. This applies to `<<do` and `<<mapkey`, the options of `<<for`.
+/// As in the Go program spiff++, their values become templates even if control structures are disabled.
 pub(super) fn is_template_option(key: &str) -> bool {
     matches!(key, "<<do" | "<<mapkey")
 }

@@ -292,8 +292,8 @@ impl Daemon<'_> {
             && self.discovering.is_empty())
     }
 
-    /// Tells whether an assembly has an unfinished intent: this daemon or another program executes the intent, or the
-    /// intent was interrupted.
+    /// Tells whether an assembly has an unfinished intent. This daemon or another program may be executing the intent,
+    /// or the intent was interrupted.
     fn is_changing(&self, name: &AssemblyName) -> bool {
         self.busy.contains(name) || self.elsewhere.contains(name)
     }

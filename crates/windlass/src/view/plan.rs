@@ -48,7 +48,7 @@ pub struct PlanView {
     plan: Plan,
 }
 
-/// A process of an assembly that is running or was interrupted.
+/// A running or interrupted process of an assembly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnfinishedProcess {
     /// The id of the process.

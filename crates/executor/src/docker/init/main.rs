@@ -8,8 +8,8 @@
 //! - It distinguishes a signal from an exit code above 128, and a missing program from a missing interpreter.
 //! - It counts the bytes of output that are not stored.
 //! - It enforces the time limit.
-//! - It ends the job if the client that submitted the job has gone. A job continues without its client if its limits
-//!   (record `n`) contain `finish`.
+//! - It ends a job whose limits (record `n`) contain `kill`, if the client that submitted the job has gone. A job
+//!   whose limits contain `finish` continues without its client.
 //!
 //! # Input
 //! The input consists of records. A record is a letter, a length (`u64`, little-endian), and as many bytes of

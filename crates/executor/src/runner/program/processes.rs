@@ -66,7 +66,8 @@ impl Processes {
         self.killing_since.is_some()
     }
 
-    /// Tells whether [`kill`](Self::kill) has given up: processes are left, although they were killed long ago.
+    /// Tells whether [`kill`](Self::kill) has given up the remaining processes. It gives up when [`KILL_LIMIT`] has
+    /// passed since its first call.
     pub(crate) fn cannot_be_killed(&self) -> bool {
         self.killing_since.is_some_and(|since| since.elapsed() > KILL_LIMIT)
     }

@@ -11,7 +11,7 @@ use crate::changes::Reach;
 use crate::differences::{Ends, RelationshipChange, RelationshipChangeKind};
 use crate::situation::ValueChange;
 
-/// Returns the change of a relationship for display, if it changes.
+/// Returns the change of a relationship in the form for display. Returns `None` if the relationship stays the same.
 pub(super) fn change<'a>(
     planner: &RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,
