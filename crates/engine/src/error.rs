@@ -265,7 +265,7 @@ pub enum EngineError {
     /// *undecided* call needs an answer: windlass can't determine the outcome of such a call.
     #[error("`{call}` is not an undecided call; these are: `{}`", ids(.calls))]
     NotUndecided {
-        /// The id, in [`Answer::calls`](crate::Answer::calls), of the call that is unknown or needs no answer.
+        /// The first id in [`Answer::calls`](crate::Answer::calls) that is not the id of an undecided call.
         call: CallId,
         /// The records of the calls that need an answer: all undecided calls of the assembly.
         calls: Vec<CallRecord>,

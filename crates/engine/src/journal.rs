@@ -44,8 +44,8 @@ pub(crate) struct Journal {
     pub(crate) jobs: Arc<BTreeMap<String, JobRecord>>,
     /// The calls that an earlier process left open on another host or in another folder.
     pub(crate) elsewhere: Arc<HashMap<CallId, RemoteCall>>,
-    /// Whether the calls were begun by an earlier process. That process may have submitted a job whose record was not
-    /// durable when the process ended, so the job is missing in `jobs`.
+    /// Whether the calls were begun by an earlier process. That process may have ended before the record of a submitted
+    /// job was durable. So such a job may exist even if it is missing in `jobs`.
     pub(crate) resumes: bool,
     /// The time within which a cancelled job may end by itself. After this time, the runtime kills the job.
     pub(crate) grace: Duration,

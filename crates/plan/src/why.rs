@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use crate::plan::{Plan, Step, StepNumber, Wait};
 
-/// An entry in the explanation of a step, which [`Plan::why`] returns. The entry is a wait of the explained step, or of
-/// a step that the explained step waits for, directly or through other steps.
+/// An entry in the explanation of a step, which [`Plan::why`] returns. The entry is a wait of the explained step, or a
+/// wait of another step. The explained step waits for this other step, directly or through further steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Because<'a, W, R> {
     /// The level of the wait: 1 for a wait of the explained step, 2 for a wait of a step that the explained step waits

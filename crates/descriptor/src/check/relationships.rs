@@ -118,7 +118,7 @@ impl<'a> Ends<'a> {
 
 /// Groups the sources or the targets of a relationship by their descriptors. `ends` contains these sources or
 /// targets. A component or reference whose descriptor is not in the catalog is left out, because it can't be
-/// checked. A component that is listed with several capabilities is contained once.
+/// checked. If `ends` lists a component with several capabilities, its group contains the component only once.
 fn alike<'a>(check: &Check<'a, '_>, ends: &'a [Spanned<EndpointDecl>]) -> Vec<IndexSet<&'a ComponentName>> {
     let mut groups: IndexMap<(bool, DescriptorName), IndexSet<&ComponentName>> = IndexMap::new();
     for endpoint in ends {

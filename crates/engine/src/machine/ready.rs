@@ -36,7 +36,8 @@ impl ProcessMachine {
         (ready.collect(), left)
     }
 
-    /// Returns the failure of a step that has omitted the pairs `left`; `None` if `left` is empty.
+    /// Returns the failure of a step that has omitted some pairs; `None` if it has omitted no pair. `left` contains
+    /// the omitted pairs.
     ///
     /// A pair is omitted if its source has not reached the required state. The failure names the sources of the
     /// omitted pairs.

@@ -68,9 +68,10 @@ impl Birth {
     }
 
     /// Tells whether this birth is so recent that the kernel can't have assigned all process ids since then. When the
-    /// kernel has assigned all ids, it starts again with low ids. Assume that the result is true, and that the last
-    /// assigned id is larger than `self.pid`. Then all processes that have started since this birth have larger ids
-    /// than `self.pid`.
+    /// kernel has assigned the highest id, it starts again with low ids.
+    ///
+    /// If the result is `true` and the last assigned id is larger than `self.pid`, the kernel has not started again
+    /// since this birth. So all processes that have started since then have larger ids than `self.pid`.
     fn is_recent(&self) -> bool {
         static CYCLE: OnceLock<Duration> = OnceLock::new();
         let cycle = CYCLE.get_or_init(|| {

@@ -345,8 +345,8 @@ impl Draft<'_> {
         self.elements.push(resource);
     }
 
-    /// Returns the value of the property `in` of a resource that reads no output. In an assembly below the root, the
-    /// value reads the property `in` of the assembly.
+    /// Returns the value that the property `in` of a resource has if this property reads no output. If the resource is
+    /// in an assembly below the root, the value reads the property `in` of the assembly.
     fn fixed(&self, parent: &str, component: &Component) -> Template {
         let number = component.value.to_string();
         let parent = name(parent);

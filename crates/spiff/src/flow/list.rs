@@ -197,8 +197,8 @@ fn insertion(
 /// If the result of a control structure is a list, the entries of the result replace the control structure. Any other
 /// result replaces the control structure as a single entry.
 ///
-/// If a control structure can't be evaluated yet, the result is the control structure itself. So after any result that
-/// is not a list, the function sets `work.processed` to false, and a later pass processes all entries of the list.
+/// After a result that is not a list, the function sets `work.processed` to false, and a later pass processes all
+/// entries of the list. Such a result may be the control structure itself, if it can't be evaluated yet.
 ///
 /// The paths of nodes in a control structure do not contain the position of the control structure in the list. The Go
 /// program spiff++ has the same rule.

@@ -37,7 +37,8 @@ pub(super) enum Wipes {
     Now,
 }
 
-/// If the write-ahead log must still be truncated, the thread truncates it when no write has arrived for this time.
+/// The length of a pause between writes after which the thread truncates the write-ahead log. The thread does so
+/// only if the log may still contain dropped secrets.
 const REST: Duration = Duration::from_millis(200);
 
 /// A change of the store that waits until the writer thread makes it, for example the commit of a batch.

@@ -78,7 +78,7 @@ impl Applications {
     }
 
     /// Records a success of the duty `what`, which is a check or a discovery. Returns `true` for the first success
-    /// after a failure, which the daemon must report.
+    /// after a failure. The daemon must report such a success.
     pub(super) fn note_success(&mut self, name: &AssemblyName, what: &'static str) -> bool {
         self.failing.remove(&(name.clone(), what)).is_some()
     }

@@ -1,4 +1,4 @@
-//! The ids of the jobs of `windlass exec`. No command but the one that submitted such a job reads its result.
+//! The ids of the jobs of `windlass exec`. Only the command that submitted such a job reads the job's result.
 
 use windlass_executor::JobId;
 use windlass_model::Timestamp;

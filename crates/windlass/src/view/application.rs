@@ -29,8 +29,8 @@ pub struct ApplicationStatusView {
     /// The known values of the configuration pins, by the exposed ids of the pins. A secret is `***`.
     pub configuration: BTreeMap<PropertyName, Value>,
     /// The references to services: the components of the type `reference.Service` in the application's manifest. If
-    /// environments have the application as a service, the list contains one entry for each reference and each of these
-    /// environments. Otherwise, the list contains one entry for each reference, for the environment of the launch.
+    /// environments have the application as a service, the list contains all references once for each of these
+    /// environments. Otherwise, the list contains all references once, for the environment of the launch.
     pub services: Vec<ServiceReferenceView>,
     /// The references to other applications. The scripts of this application have reported them.
     pub references: Vec<InstanceReferenceView>,

@@ -123,8 +123,8 @@ impl Groups {
         None
     }
 
-    /// Tests in the control group `group` whether the kernel lets a new process live in a control group. The result
-    /// is remembered, and applies to all groups.
+    /// Tells whether the kernel lets a new process live in a control group. The first call tests this in the control
+    /// group `group`. The result is remembered, and applies to all groups.
     ///
     /// In `group`, the test starts a child process that runs no job. Linux 6.18 kills this child in one situation:
     /// the control group in which the supervisor itself runs was killed as a whole (by `cgroup.kill`), and the

@@ -51,8 +51,8 @@ pub(super) async fn connect(name: &str, context: &RuntimeContext) -> Result<(Eng
 impl OpenEngine {
     /// Takes over the connection to a container engine. `note` is the file which records that this process uses the
     /// engine. Removes containers that other windlass programs have left on the engine, if these programs have
-    /// ended. Containers with jobs of an assembly stay, because a later command finds the jobs by their ids. No later
-    /// command reads the results of jobs of `windlass exec`.
+    /// ended. A container with a job of an assembly stays, because a later command finds the job by its id. A
+    /// container with a job of `windlass exec` is removed, because no later command reads the result of the job.
     pub(super) async fn new(engine: Engine, fresh: DockerRuntime, note: Note) -> Result<Self, String> {
         fresh.reap(&Owner::default(), |id| !is_exec_job(id)).await.map_err(|error| chain(&error))?;
         let (fresh, note) = (Arc::new(fresh), Mutex::new(Some(note)));
