@@ -4,8 +4,8 @@ use super::trial::{Incident, lost, not_run};
 use super::{Subject, titles};
 use crate::Failure;
 
-/// If a job is lost, the call that requested the job fails with the failure of the job. A lost job is a job whose
-/// outcome is unknown.
+/// If the outcome of a job is unknown, the job counts as lost. The call that requested the job then fails, with the
+/// failure that `Context::job` has returned.
 pub async fn lost_jobs_are_passed_on(subject: &Subject) {
     passed_on(subject, Incident::LoseJob, &lost()).await;
 }

@@ -60,9 +60,9 @@ pub(crate) struct Constraints<'a> {
     /// - The plan raises at least one part.
     /// - At least one part is not raised, or is raised from a state above Absent.
     ///
-    /// For a part of the second kind, some [ranks](crate::rank) have no step in the plan that reaches them. For
-    /// example, a part that is raised from Inactive has no step that reaches Installed. Only a step can wait, so the
-    /// part cannot wait before such a rank.
+    /// A part of the second kind does not reach all [ranks](crate::rank) during the plan. For example, a part that is
+    /// raised from Inactive has no step in which it reaches Installed. The part cannot wait before such a rank, because
+    /// only a step can wait.
     lacks_up: bool,
     /// Whether [`passed_leaving`](Self::passed_leaving()) must search. If the flag is `false`, `passed_leaving`
     /// returns an empty list. The flag is `true` if both of these conditions hold:
@@ -70,9 +70,9 @@ pub(crate) struct Constraints<'a> {
     /// - The plan lowers at least one part.
     /// - At least one part is not lowered, or is lowered to a state above Absent.
     ///
-    /// For a part of the second kind, some [ranks](crate::rank) have no step in the plan that leaves them. For example,
-    /// a part that is lowered to Inactive has no step that leaves Installed. Only a step can wait, so the part cannot
-    /// wait at such a rank.
+    /// A part of the second kind does not leave all [ranks](crate::rank) during the plan. For example, a part that is
+    /// lowered to Inactive has no step in which it leaves Installed. The part cannot wait at such a rank, because only
+    /// a step can wait.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,
