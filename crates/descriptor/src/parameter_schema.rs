@@ -76,8 +76,8 @@ fn of_type(kind: &str, types: &DataTypes) -> Value {
     schema
 }
 
-/// Returns the schema of a data type that the descriptor declares: a mapping with the properties of the type
-/// and of its base types.
+/// Returns the schema of a data type that the descriptor declares. A value of this type is a mapping with the
+/// properties of the type and of its base types.
 fn data_type(types: &DataTypes, at: usize) -> Value {
     let mut properties = Map::new();
     let mut add = |declared: &Properties| {

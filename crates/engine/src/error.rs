@@ -592,7 +592,7 @@ pub struct Unplaced {
     pub origin: Option<Origin>,
 }
 
-/// The kind of a problem in [`Unplaced`]: elements lack a place, or a way to be adopted.
+/// The kind of a problem in [`Unplaced`]: the elements can't be placed, or can't be adopted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Lack {

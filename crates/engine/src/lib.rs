@@ -1,8 +1,8 @@
 //! Executes intents on assemblies. A crash loses no recorded progress.
 //!
 //! An [`Intent`](windlass_model::record::Intent) is a request to change one assembly, such as `up`, `scale` or
-//! `down`. The [`Engine`] takes the lease of the assembly. An earlier process may have left *open calls*: the
-//! end of an open call is not recorded, for example because windlass was killed. The engine *settles* each open
+//! `down`. The [`Engine`] takes the lease of the assembly. An earlier process may have left *open calls*: calls
+//! whose end is not recorded, for example because windlass was killed. The engine *settles* each open
 //! call: it repeats the call, so that the end of the call is recorded. Then the engine lets the planner make a
 //! plan, and executes the plan. Every change is durable in the store before the engine reports the change. If
 //! the same intent is repeated after a crash, the engine finds the jobs of each open call, and continues from
@@ -140,7 +140,7 @@
 //! | [`error`], [`codes`] | errors of intents, and their codes |
 //! | [`places`], `slots` | the locations of a project, and the limits of concurrent jobs at locations |
 //! | `world` | an assembly in memory: its topologies and states, and its secrets, instances, pairs and packages |
-//! | `values` | computes the values of properties, of inputs of calls, and of outputs from a world |
+//! | `values` | computes values from a world: properties, inputs of calls, and outputs |
 //! | `applied_inputs`, `outdated_inputs` | the recorded inputs of each pair; the outdated inputs of parts and pairs |
 //! | `current` | the present state of an assembly, as input of the planner |
 //! | `sealing` | finds secrets in values, masks them, and replaces them by markers |

@@ -269,12 +269,13 @@ impl Engine {
 
     /// Creates a session for a document and its stubs.
     ///
-    /// In most sessions, a global tag of a stub is visible in the document, too. The name `___` in an expression
-    /// refers to the bindings: the values that [`with_binding`](Self::with_binding) has set.
+    /// If the engine has bindings, tags or optional features, a global tag of a stub is visible in the document, too.
+    /// The name `___` in an expression then refers to the bindings: the values that
+    /// [`with_binding`](Self::with_binding) has set.
     ///
-    /// If the engine has neither bindings nor tags nor optional features, two other rules apply, as in the command
-    /// of the Go program spiff++. A tag of a stub is visible only in this stub. The name `___` refers to the root
-    /// of the stub or document that contains the expression.
+    /// If the engine has none of these, two other rules apply, as in the command of the Go program spiff++. A tag of a
+    /// stub is visible only in this stub. The name `___` refers to the root of the stub or document that contains the
+    /// expression.
     pub fn session(&self) -> Session {
         let is_plain = self.bindings.is_empty() && self.tags.is_empty() && self.features == Features::NONE;
         self.open(if is_plain { LevelKind::Nothing } else { LevelKind::Bindings })

@@ -277,7 +277,7 @@ pub(crate) fn print_found(plan: &PlanView, whole: bool) {
     }
 }
 
-/// Prints how many parts were checked, and how many are healthy. Prints nothing if all are healthy.
+/// If not all checked parts are healthy, prints how many parts were checked, and how many of them are healthy.
 fn print_checked(drift: &[DriftView]) {
     let well = drift.iter().filter(|part| part.well == Some(true)).count();
     if well < drift.len() {

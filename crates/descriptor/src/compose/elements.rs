@@ -32,7 +32,7 @@ impl Elements {
         self.keyed.insert(group, lowest);
     }
 
-    /// Returns the node of a group that has the lowest number or key. A `${…}` that names the group reads this node.
+    /// Returns the node with the lowest number or key in a group. A `${…}` that names the group reads this node.
     pub(super) fn lowest_node(&self, group: &ElementName) -> ElementName {
         self.keyed.get(group).cloned().flatten().unwrap_or_else(|| group.node(1))
     }

@@ -1,8 +1,8 @@
 //! Evaluates the properties whose values are known before anything is created.
 //!
 //! The module looks for the descriptor of a component when a value first reads the component.
-//! `windlass_model::resolve` evaluates each property once and without recursion. So a property may read
-//! another one, which reads a third one, in a chain of any length. Many values may read the same property.
+//! `windlass_model::resolve` evaluates each property once and without recursion. So a chain of properties that
+//! read each other may have any length, and many values may read the same property.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;

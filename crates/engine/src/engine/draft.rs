@@ -33,7 +33,7 @@ use crate::error::{EngineError, ProtectedPart};
 use crate::package_diffs::note_package_diffs;
 use crate::world::{Packages, Secrets, World};
 
-/// Records from the past of an assembly. The snapshot of the assembly does not contain these records.
+/// The history of an assembly, as far as a plan needs it. The snapshot of the assembly does not contain this history.
 #[derive(Default)]
 pub(super) struct PreviousState {
     /// The recorded versions of the assembly that the plan needs, the oldest first. A rollback needs the earlier

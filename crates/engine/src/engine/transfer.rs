@@ -27,8 +27,8 @@ use crate::error::{EngineError, Loss, MovedTo};
 use crate::keeper::{Leases, renewing};
 use crate::stop::Stop;
 
-/// All data about an assembly that the next intent needs, independent of a store. Steps, calls, jobs and events
-/// are not included.
+/// All data about an assembly that the next intent needs. The data does not depend on a store. Steps, calls, jobs and
+/// events are not included.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Bundle {
     /// The id of the export; `None` if the bundle was read from a file without such an id.

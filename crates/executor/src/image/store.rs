@@ -47,8 +47,8 @@ use crate::{
     outcome::Version,
 };
 
-/// Folders of the image at which each job gets a folder of its own. If an image lacks one of these mount points,
-/// the mount point is created in the image.
+/// The mount points in an image: each job gets its own folders at these paths. If an image lacks a mount point, it is
+/// created when the image is unpacked.
 const MOUNT_POINTS: [&str; 4] = ["dev", "proc", "tmp", "work"];
 
 /// A store of images on this host, in one folder. Any number of processes may use the store at the same time.

@@ -169,8 +169,8 @@ async fn run(job: Arc<PooledJob>, shape: Shape, env: Vec<(String, String)>, slot
     }
 }
 
-/// Waits for a warm container for a job. If the job gets no container, returns an [`End`] as the error, and the
-/// caller records this `End` as the end of the job.
+/// Waits for a warm container for a job. If the job gets no container, the error is the [`End`] that the caller
+/// records for the job.
 async fn acquire_slot(job: &PooledJob, shape: Shape, slots: &Arc<Slots>) -> Result<Slot, End> {
     let not_started = |error: &dyn std::fmt::Display| End::NotStarted(StartFailure::Other(error.to_string()));
     let mut cancellation = job.cancellation();

@@ -42,8 +42,8 @@ impl StreamBuffer {
     }
 
     /// Appends `bytes` to the field `memory`, or to `file` if the stream has more than [`MEMORY`] bytes. If `bytes`
-    /// can't be written to the file, for example because the disk is full, drops `bytes` and all later bytes. So the
-    /// stored first bytes of the stream have no gap.
+    /// can't be written to the file, for example because the disk is full, the function drops `bytes` and all later
+    /// bytes. So the stored first bytes of the stream have no gap.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.is_full {
             return;

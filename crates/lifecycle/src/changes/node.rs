@@ -27,7 +27,7 @@ pub(crate) struct NodePath {
     pub(crate) climbs: bool,
     /// The most drastic change that the plan makes to a resource of the element, for example a removal.
     pub(crate) disposition: Disposition,
-    /// The batch and the group in which the element changes, if it changes in a rolling change.
+    /// The batch and the group of the element in a rolling change. The default if the element is in no rolling change.
     pub(crate) rolls: Rolls,
 }
 
@@ -81,8 +81,8 @@ impl NodePath {
 
     /// Combines the state changes of two resources of the same element.
     ///
-    /// For example, the element is an assembly with two resources. The assembly reaches a state only when both
-    /// resources have reached the state. So the field `end` is the lower of the two values.
+    /// For example, an assembly with two resources reaches a state only when both resources have reached the state.
+    /// So the field `end` of the result is the lower of the two `end` values.
     pub(crate) fn both(self, other: Self) -> Self {
         Self {
             falls_to: self.falls_to.min(other.falls_to),

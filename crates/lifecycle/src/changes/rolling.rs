@@ -305,8 +305,8 @@ struct Nodes {
     ///
     /// Additional nodes don't count. A limit in percent refers to this number.
     count: usize,
-    /// The re-created parts whose new outputs are read by a re-installed part inside a node in `works`. If both parts
-    /// are inside the same node, the re-created part is left out.
+    /// Re-created parts that publish new outputs. The re-installed parts of the nodes in `works` read these outputs. If
+    /// reader and publisher are inside the same node, the publisher is left out.
     ///
     /// A re-installed part must go down together with the parts whose new outputs it reads. So if this set is not
     /// empty, the nodes in `works` cannot change in batches.
@@ -472,8 +472,8 @@ impl Nodes {
 
 /// Tells whether a group can have additional nodes.
 ///
-/// A list in the descriptor may declare the nodes of a group, each with a key. Such a group cannot have additional
-/// nodes.
+/// If the nodes of a group have keys, a list in the descriptor declares the nodes. Such a group cannot have
+/// additional nodes.
 fn may_surge(desired: &Topology, group: &Element) -> bool {
     desired.children(&group.name).all(|node| node.key.is_none())
 }

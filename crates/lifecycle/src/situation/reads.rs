@@ -78,8 +78,8 @@ impl<'a> Reads<'a> {
     /// - the properties of the resources on which its operations are called.
     ///
     /// `installs` tells whether the plan installs an element. Such an element already waits for the outputs that
-    /// its own properties read. If the relationship is created only after the element is Installed, the function
-    /// skips the properties of the element.
+    /// its own properties read. So the function skips the properties of the element if the relationship is created
+    /// only after the element is Installed.
     pub(crate) fn relationship(
         &mut self,
         relationship: &'a Relationship,

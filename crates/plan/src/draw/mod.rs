@@ -3,8 +3,9 @@
 //! A [`Drawing`] is a graph with labels and details. It may show a plan or something else. [`Drawing::render`]
 //! writes it as Graphviz's dot, as Mermaid, as JSON, as SVG, or as one HTML page that needs no network.
 //!
-//! The module [`layout`] computes the positions in the SVG picture: a layered layout, which is deterministic,
-//! and linear except for sorting. `docs/design/plan.md` compares this layout with those of other crates.
+//! The module [`layout`] computes the positions in the SVG picture. The layout is layered and deterministic. Apart
+//! from sorting, its computation takes linear time. `docs/design/plan.md` compares this layout with those of other
+//! crates.
 
 mod drawing;
 mod geometry;

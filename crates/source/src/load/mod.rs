@@ -125,8 +125,8 @@ fn repair(source: &Arc<Source>, draft: &mut Draft<'_>, outcome: &Outcome, found:
 /// after which the loader can continue to read. If `cause` has no repair, the function returns `None`, and the
 /// loader stops.
 ///
-/// In two cases, an earlier repair was wrong. The function then does not report `cause`. Instead of the repair of
-/// `cause`, the function returns edits that remove each line that this repair would change. The two cases are:
+/// In two cases, an earlier repair was wrong. The function then does not report `cause`. It returns edits that remove
+/// whole lines: each line that the repair of `cause` would change. The two cases are:
 ///
 /// - The same error was already reported with a fix. The fix did not remove the error, so the function deletes the
 ///   fix from the earlier report.

@@ -25,8 +25,8 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 /// Returns a function that converts a refused or failed access ([`Denied`]) to an error. The message of the error
-/// begins with `name`. `name` stands for the template function that needs the access, and has the spelling of the
-/// messages of the Go program spiff++. For example, the name `listFiles` stands for the function `list_files`.
+/// begins with `name`. This is the name of the template function that needs the access, spelled as in the messages of
+/// the Go program spiff++. For example, `listFiles` stands for the function `list_files`.
 fn denied(name: &str) -> impl Fn(Denied) -> FunctionError {
     let name = name.to_owned();
     move |error| FunctionError::failed(format!("{name}: {error}"))

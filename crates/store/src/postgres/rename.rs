@@ -93,8 +93,8 @@ async fn put(db: &impl GenericClient, scope: &AssemblyName, record: &AssemblyRec
     Ok(())
 }
 
-/// Replaces the versions of an assembly. Most versions are stored as deltas to other versions. The renaming changes
-/// these other versions, too, so all versions are written again.
+/// Replaces the versions of an assembly. Most versions are stored as deltas, each to a base version. The renaming
+/// changes the base versions, too, so all versions are written again.
 async fn rewrite_versions(db: &impl GenericClient, rename: &Rename, scope: &AssemblyName) -> Outcome<()> {
     let mut records = versions::since(db, scope, ProcessId(0)).await?;
     for record in &mut records {

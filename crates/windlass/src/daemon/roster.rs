@@ -204,7 +204,7 @@ impl Roster {
         demands
     }
 
-    /// Begins to wait for the samples of an assembly anew at the time `now`. Samples that were due earlier do not
+    /// Starts the waits for the samples of an assembly again at the time `now`. Samples that were due earlier do not
     /// count as missing, because the daemon itself could not measure them.
     pub(super) fn wait_again(&mut self, name: &AssemblyName, now: Timestamp) {
         if let Some(watched) = self.watched.get_mut(name).filter(|watched| watched.due.is_some()) {
@@ -213,7 +213,7 @@ impl Roster {
         }
     }
 
-    /// Begins to wait for the samples of all assemblies anew; see [`wait_again`](Self::wait_again).
+    /// Starts the waits for the samples of all assemblies again; see [`wait_again`](Self::wait_again).
     pub(super) fn wait_again_for_all(&mut self, now: Timestamp) {
         let waiting: Vec<AssemblyName> = self.agenda.iter().map(|(_, name)| name.clone()).collect();
         for name in &waiting {

@@ -277,7 +277,8 @@ impl<'w> Launcher<'w> {
         self.windlass.ask_for_new(name, request, warnings).await
     }
 
-    /// Refuses a reconfiguration if an earlier one is queued. After the earlier one, the engine would refuse it.
+    /// Refuses a reconfiguration if a request with the intent `Up` is queued, such as an earlier reconfiguration. After
+    /// this request is executed, the engine would refuse the new reconfiguration.
     async fn is_not_queued(&self, name: &AssemblyName) -> Result<(), Error> {
         let Some(store) = self.windlass.store(false).await? else { return Ok(()) };
         let mut requests = store.requests().await?.into_iter();

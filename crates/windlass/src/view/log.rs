@@ -68,7 +68,7 @@ pub struct LogView {
     pub checks: Vec<ActivityLog>,
 }
 
-/// A removal of records by `forget`, without a call of a driver.
+/// A removal of records by the command `forget`, which calls no driver.
 #[derive(Debug, Clone, Serialize)]
 pub struct ForgottenLog {
     /// The time of the removal.

@@ -132,7 +132,7 @@ impl Out {
     }
 }
 
-/// The sink that forwards the output of one job to the owner, the process that submitted the job.
+/// The sink that forwards the output of one job to the owner (the process that submitted the job).
 struct ToOwner<'a> {
     job: u32,
     out: &'a mut Out,

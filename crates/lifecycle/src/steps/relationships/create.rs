@@ -309,7 +309,8 @@ fn note_created<'n, 'a: 'n>(
     constraints.completes.extend(rolls.map(|rolls| (rolls.group, turn, step)));
 }
 
-/// Adds steps that undo uncertain operations before `step` completes the pairs of a target.
+/// Adds steps that undo the uncertain operations of a target's pairs. The step `step` completes these pairs, and
+/// needs the added steps.
 ///
 /// An operation is uncertain if it failed, or if it was interrupted after its start.
 fn undo_first<'a>(
