@@ -13,11 +13,6 @@ pub fn exec_job_id(process: u32, now: Timestamp) -> JobId {
     id.parse().expect("it is made of letters, digits and hyphens")
 }
 
-/// Tells whether a job is a job of `windlass exec`.
-pub(super) fn is_exec_job(id: &JobId) -> bool {
-    id.as_str().starts_with(PREFIX)
-}
-
 /// Returns the id of the process that submitted a job of `windlass exec`. Returns `None` for all other jobs.
 pub(super) fn submitter(id: &JobId) -> Option<u32> {
     id.as_str().strip_prefix(PREFIX)?.split('-').next()?.parse().ok()

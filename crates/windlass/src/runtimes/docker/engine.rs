@@ -14,7 +14,7 @@ use windlass_executor::{Owner, Runtime, RuntimeError};
 use super::notes::Note;
 use crate::blocking::blocking;
 use crate::error::chain;
-use crate::runtimes::exec_job::is_exec_job;
+use crate::runtimes::exec_job::submitter;
 use crate::runtimes::factory::{RuntimeContext, Variables};
 
 /// An open container engine, with the runtimes that run jobs on it. The runtime `fresh` starts a new container for each
@@ -54,7 +54,7 @@ impl OpenEngine {
     /// ended. A container with a job of an assembly stays, because a later command finds the job by its id. A
     /// container with a job of `windlass exec` is removed, because no later command reads the result of the job.
     pub(super) async fn new(engine: Engine, fresh: DockerRuntime, note: Note) -> Result<Self, String> {
-        fresh.reap(&Owner::default(), |id| !is_exec_job(id)).await.map_err(|error| chain(&error))?;
+        fresh.reap(&Owner::default(), |id| submitter(id).is_none()).await.map_err(|error| chain(&error))?;
         let (fresh, note) = (Arc::new(fresh), Mutex::new(Some(note)));
         Ok(Self { engine, fresh, pools: Mutex::default(), note })
     }
