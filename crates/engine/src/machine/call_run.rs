@@ -17,8 +17,8 @@ pub(super) struct CallRun {
     pub(super) call: Call,
     pub(super) driver: Arc<dyn Driver>,
     pub(super) nature: Nature,
-    /// The length of the period in which a health check may report results of a command. The period begins with the
-    /// command. `None` means that only the call itself can report results.
+    /// The length of the period in which a health check may report results of the called command. The period begins
+    /// with the call. `None` means that only the call itself can report the results.
     pub(super) late_results: Option<Duration>,
     /// Whether an earlier process began the call.
     pub(super) taken_up: bool,
