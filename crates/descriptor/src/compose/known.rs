@@ -76,7 +76,7 @@ struct Texts<'c> {
 }
 
 impl Texts<'_> {
-    /// Returns the property that a part of a text reads; none if the part is no `${…}`, or if the property
+    /// Returns the property that a `${…}` reads. Returns `None` if `part` is no `${…}`, or if the property
     /// does not exist.
     fn read(&self, part: &Part) -> Option<Key> {
         let Part::Property { element, property } = part else { return None };

@@ -64,7 +64,7 @@ impl Version {
         })
     }
 
-    /// Returns the text of the version, as it was parsed or after its last change.
+    /// Returns the text of the version. This is the parsed text, or the new text if the version was changed since.
     pub(super) fn original(&self) -> &str {
         &self.original
     }

@@ -105,13 +105,13 @@ pub(super) struct Rule {
     /// The virtual duration of the script.
     pub(super) takes: Duration,
     pub(super) says: Says,
-    /// The parsed update of the answer, once for each entry of [`Cast::titles`], in the same order. An entry of
-    /// [`Cast::titles`] is a kind of application with its own shape of instance documents. If the update does not
-    /// fit this shape, the parsed update is `None`.
+    /// The parsed update of the answer, once for each entry of [`Cast::titles`], in the same order. Each entry of
+    /// [`Cast::titles`] stands for the applications whose instance documents have the same shape. If the update does
+    /// not fit this shape, the parsed update is `None`.
     ///
-    /// If the update may differ between health checks, this field is an empty list. For example, an update with the
-    /// placeholder `<name>` differs between applications. The field is also an empty list for any answer that is
-    /// not an update of a health check. See [`Rule::new`].
+    /// The list is empty if the update is not the same for each use of the answer. For example, the placeholder
+    /// `<name>` stands for another name in each application. The list is also empty for any answer that is not an
+    /// update of a health check. See [`Rule::new`].
     pub(super) parsed: Vec<Option<Update>>,
 }
 
