@@ -369,14 +369,14 @@ fn an_export_that_was_killed_is_finished() {
 #[test]
 fn an_export_of_another_store_is_left_alone() {
     let env = killed_before_the_store_forgets();
-    let note = env.read(".windlass/exports/small");
-    let mut other: serde_json::Value = serde_json::from_str(&note).unwrap();
-    other["content"]["store"] = "another".into();
-    env.write(".windlass/exports/small", other.to_string());
-    let status = env.ok(&["status"]);
+    let other = small(INSTALL);
+    other.write("secret", "hunter22");
+    other.ok(&["up", "small", "-p", "password=@secret"]);
+    other.write(".windlass/exports/small", env.read(".windlass/exports/small"));
+    let status = other.ok(&["status"]);
     assert_eq!(status.stderr, "");
     assert!(status.stdout.contains("small Active"), "{status}");
-    env.write(".windlass/exports/small", note);
+    assert!(other.path(".windlass/exports/small").exists());
     assert!(env.ok(&["status"]).stderr.contains("windlass completed"));
 }
 

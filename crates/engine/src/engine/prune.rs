@@ -52,7 +52,8 @@ impl Upkeep<'_> {
         let cutoff = Timestamp::from_millis(self.clock.now().as_millis().saturating_sub(age));
         let checks = self.old_checks(name, cutoff).await?;
         let mut old = self.old_processes(name, keep.keep, cutoff).await?;
-        if let Some(last) = last_of_assembly(&**self.store, name).await? {
+        let exists = self.store.assembly(name).await?.is_some();
+        if exists && let Some(last) = last_of_assembly(&**self.store, name).await? {
             // A retry takes over the limits of this process.
             old.remove(&last.id);
         }
