@@ -109,9 +109,9 @@ pub(super) struct Rule {
     /// [`Cast::titles`] is a kind of application with its own shape of instance documents. If the update does not
     /// fit this shape, the parsed update is `None`.
     ///
-    /// If the update may differ between health checks, this field is an empty list. For example, an update with the
-    /// placeholder `<name>` differs between applications. The field is also an empty list for any answer that is
-    /// not an update of a health check. See [`Rule::new`].
+    /// If the update contains a placeholder such as `<name>`, this field is an empty list, because the update then
+    /// depends on the call. The field is also an empty list if the answer contains results of commands, or is no
+    /// update of a health check. See [`Rule::new`].
     pub(super) parsed: Vec<Option<Update>>,
 }
 
