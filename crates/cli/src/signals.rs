@@ -43,8 +43,8 @@ pub(crate) fn listen_idle(grace: Duration) -> Stop {
     })
 }
 
-/// Starts to listen for SIGINT, SIGTERM and SIGHUP, for a command that runs no jobs. The command ends at the first
-/// signal.
+/// Starts to listen for SIGINT, SIGTERM and SIGHUP. This function is for commands that run no jobs. Such a command ends
+/// at the first signal.
 pub(crate) fn listen_quietly() -> Stop {
     listen_and(Duration::ZERO, |stop| stop.soon.cancel())
 }

@@ -18,8 +18,8 @@ pub enum Field {
     Month,
     /// The day of the week, 1 to 7, or SUN to SAT: 1 is Sunday.
     DayOfWeek,
-    /// The year. Only this field may be left out. An expression fires only in the years 1970 to 2199. As in Quartz, the
-    /// field also accepts all other years from 0 to 9999.
+    /// The year. Only this field may be left out. As in Quartz, the field accepts the years 0 to 9999. But an
+    /// expression fires only in the years 1970 to 2199.
     Year,
 }
 

@@ -108,7 +108,8 @@ impl Forms for Descriptors<'_> {
 }
 
 impl Descriptors<'_> {
-    /// Returns the schema of a mapping from the names of drivers to mappings with the keys of `section`.
+    /// Returns the schema of a mapping with the names of drivers as its keys. Each value is a mapping with the keys of
+    /// `section`.
     fn drivers(&self, section: &'static Section, definitions: &mut Definitions) -> Value {
         let driver = definitions.part(self, section);
         let known = self.0.iter().map(|(name, properties)| {

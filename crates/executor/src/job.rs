@@ -33,9 +33,9 @@ use crate::{Content, Isolation, Limits, Owner, VolumeName, WorkPath};
 /// # Environment
 /// A job inherits no variables. It gets `PATH` (the usual system folders), `HOME` (its working folder),
 /// `TMPDIR`, `LANG=C.UTF-8`, `WINDLASS_JOB` (which marks its processes), and one `WINDLASS_VOLUME_<NAME>` per
-/// volume. [`env`](Job::env) overrides these variables, but can't set a name that starts with `WINDLASS_`.
-/// [`path_env`](Job::path_env) can set such a name, except `WINDLASS_JOB` and names that start with
-/// `WINDLASS_VOLUME_`. Other processes can read the environment of a job, so a secret belongs in stdin or in
+/// volume. [`env`](Job::env) adds or overrides variables, but their names must not start with `WINDLASS_`.
+/// [`path_env`](Job::path_env) can set a name that starts with `WINDLASS_`, except `WINDLASS_JOB` and names that
+/// start with `WINDLASS_VOLUME_`. Other processes can read the environment of a job, so a secret belongs in stdin or in
 /// a file.
 ///
 /// # Serialised form

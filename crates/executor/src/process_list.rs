@@ -1,4 +1,4 @@
-//! Lists the other living processes of a container.
+//! Lists the living processes of a container, except this process.
 //!
 //! The build script compiles this file into the programs that run inside containers. These programs have only the
 //! standard library.

@@ -4,7 +4,7 @@
 //! This source file is part of three programs: the supervisor, and two programs inside containers, which are the
 //! runner (`runner/program`) and `docker/init`. `rustc` compiles the two programs inside containers without other
 //! crates, so this source file uses the standard library only. Each of the three programs opens the files of a job
-//! in its own way, so the caller opens the program's file and passes it.
+//! in its own way, so the caller opens the file of the refused program and passes it.
 
 use std::{
     fs::File,

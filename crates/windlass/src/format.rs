@@ -70,7 +70,7 @@ fn format(path: &Path, overlay: &Overlay, repair: Repair) -> Result<bool, Diagno
     Ok(true)
 }
 
-/// Tells whether the extension of a file is an extension of YAML.
+/// Tells whether the extension of a file is `yaml` or `yml`.
 fn is_yaml(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == "yaml" || end == "yml")
 }

@@ -387,7 +387,8 @@ fn action_of(package: &Package, name: &str, source: &Arc<Source>, root: &Node) -
 ///
 /// # Errors
 ///
-/// Fails if the new text would be no test case with the same other keys, or if the file can't be replaced.
+/// Fails if another key follows `expect`, or if the file can't be replaced. Also fails if the new text would be no test
+/// case, or would change a key other than `expect`.
 fn rewrite(file: &Path, source: &Arc<Source>, root: &Node, actual: &str) -> Result<(), Error> {
     let entries = root.as_mapping().map(Mapping::entries).unwrap_or_default();
     let at = entries.iter().position(|entry| entry.key.text() == "expect");

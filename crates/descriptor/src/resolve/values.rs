@@ -366,8 +366,8 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the value of `${source.…}` or `${target.…}`, or the reason why the value is unknown. If the value is
-    /// that of a property, the method returns the key of this property as the error, and the caller evaluates the
+    /// Returns the value of `${source.…}` or `${target.…}`, or the reason why the value is unknown. If the `${…}`
+    /// reads a property, the method returns the key of this property as the error, and the caller evaluates the
     /// property. The value is known only if the list of sources or targets contains exactly one component, and this
     /// component has one node.
     fn end(&mut self, spot: &Spot<'_>, end: End, property: PropertyName) -> Result<Found, Key> {

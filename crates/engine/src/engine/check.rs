@@ -191,8 +191,8 @@ impl<'a> Writer<'a> {
     /// applications and the checks find none of their instances. `owners` contains the factory of each checked
     /// application. The other applications of the factory count, too: a check may cover only some of them.
     ///
-    /// A script also finds no instance if the factory has, for example, the credentials of another account. The records
-    /// of all applications would then be removed.
+    /// The instances may still exist. For example, a script finds no instance if the factory has the credentials of
+    /// another account. The records of all applications would then be removed.
     async fn doubt_absence_of_all(
         &self,
         answers: &mut [Answered],

@@ -21,8 +21,8 @@ use crate::recordings;
 /// The number of records that are read or removed at once.
 const MANY: usize = 200;
 
-/// The result of [`Upkeep::prune`] or [`Upkeep::prunable`]: the records of one assembly that are removed, or that a
-/// removal would remove. The oldest records come first.
+/// The result of [`Upkeep::prune`] and [`Upkeep::prunable`] for one assembly: the records that `prune` has removed, or
+/// would remove. The oldest records come first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pruned {
     /// The ids of the removed processes. The steps, calls, jobs and events of these processes are removed, too.

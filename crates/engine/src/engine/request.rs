@@ -317,8 +317,8 @@ pub struct UpOptions {
     /// declares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<MaxSurge>,
-    /// Whether the new packages are used to stop and remove existing parts. By default, the package that a part
-    /// was created from is used to stop and remove this part.
+    /// Whether the packages of the desired version are used to stop and remove existing parts. By default, the package
+    /// that a part was created from is used to stop and remove this part.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub current_packages: bool,
     /// Whether the intent is refused if the assembly exists already.

@@ -419,7 +419,7 @@ impl ProcessMachine {
         self.end_step((record.process, record.step), StepEnd::NeedsDecision { call: record.id.clone() });
     }
 
-    /// Handles a stop that came before the present attempt of a call has run a job.
+    /// Handles a stop of a call whose present attempt has not run a job yet.
     ///
     /// - If an earlier process began the call, the call stays open for the next process.
     /// - If earlier attempts of the call may have had effects, the call ends as in [`stopped`](Self::stopped).

@@ -94,7 +94,7 @@ impl HeaderRoom {
     }
 }
 
-/// A reader of a tar file that fails when the headers of one entry are too long.
+/// A reader of a tar file. A read fails when the headers of one entry, or the bytes after the last entry, are too long.
 #[derive(Debug)]
 pub(crate) struct HeaderGuard<'a, R> {
     inner: R,

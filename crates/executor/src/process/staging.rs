@@ -57,8 +57,8 @@ pub(crate) struct Staging {
     _lock: File,
 }
 
-/// The sandbox, the variables and the confinement that the runtime adds to a job. The process runtime adds
-/// neither a sandbox nor variables.
+/// The sandbox, the variables and the confinement of a job. The sandbox runtime adds all three to a job, and the
+/// process runtime adds only the confinement.
 #[derive(Debug, Default)]
 pub(crate) struct JobEnvironment {
     /// Plan of the job's sandbox. The volumes of the job are added to the plan later.

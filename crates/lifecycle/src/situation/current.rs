@@ -138,7 +138,8 @@ impl ElementNow {
 
     /// Tells whether an Uninstall or Delete of a Created, Installed or Inactive element failed or was interrupted.
     ///
-    /// The instance of such an element may be incomplete. For example, the Uninstall has deleted some of its files.
+    /// The instance of such an element may be incomplete. For example, the Uninstall has deleted some files of the
+    /// instance.
     pub fn is_partly_removed(&self) -> bool {
         matches!(self.state, State::Created | State::Installed | State::Inactive)
             && matches!(self.attempted, Some(Transition::Uninstall | Transition::Delete))

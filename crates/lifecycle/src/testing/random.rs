@@ -345,8 +345,8 @@ impl Draft<'_> {
         self.elements.push(resource);
     }
 
-    /// Returns the value that the property `in` of a resource has if this property reads no output. If the resource is
-    /// in an assembly below the root, the value reads the property `in` of the assembly.
+    /// Creates a value for the property `in` of a resource. The value reads no output. If the resource is in an
+    /// assembly below the root, the value reads the property `in` of the assembly.
     fn fixed(&self, parent: &str, component: &Component) -> Template {
         let number = component.value.to_string();
         let parent = name(parent);

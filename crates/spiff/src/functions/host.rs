@@ -75,46 +75,46 @@ pub trait Host {
     /// Reads a file or a URL.
     ///
     /// # Errors
-    /// When the access is not granted, or when it fails.
+    /// When the access is not granted, or when the operation fails.
     fn read(&mut self, path: &str) -> Result<Vec<u8>, Denied>;
 
     /// Writes a file. If the file does not exist, it is created with the permissions `mode`.
     ///
     /// # Errors
-    /// When the access is not granted, or when it fails.
+    /// When the access is not granted, or when the operation fails.
     fn write(&mut self, path: &str, content: &[u8], mode: u32) -> Result<(), Denied>;
 
     /// Creates a folder, and the folders around it that do not exist.
     ///
     /// # Errors
-    /// When the access is not granted, or when it fails.
+    /// When the access is not granted, or when the operation fails.
     fn make_folder(&mut self, path: &str, mode: u32) -> Result<(), Denied>;
 
     /// Creates a temporary file with this content, and returns its path. The file is removed when the
     /// processing ends.
     ///
     /// # Errors
-    /// When the access is not granted, or when it fails.
+    /// When the access is not granted, or when the operation fails.
     fn temporary_file(&mut self, content: &[u8], mode: u32) -> Result<String, Denied>;
 
     /// Returns the entries of a folder, sorted by name: the name of each, and whether it is a folder.
     ///
     /// # Errors
-    /// When the access is not granted, or when it fails.
+    /// When the access is not granted, or when the operation fails.
     fn list(&mut self, folder: &str) -> Result<Vec<(String, bool)>, Denied>;
 
     /// Looks for a file or folder at a path. Returns `Some(true)` for a folder, `Some(false)` for a file, and `None` if
     /// nothing exists at the path.
     ///
     /// # Errors
-    /// When the access is not granted, or when it fails.
+    /// When the access is not granted, or when the operation fails.
     fn exists(&mut self, path: &Path) -> Result<Option<bool>, Denied>;
 
     /// Runs a command with this standard input, and returns its standard output. If `cached` is true and the
     /// same command has run with the same input, returns its earlier output.
     ///
     /// # Errors
-    /// When the access is not granted, or when it fails.
+    /// When the access is not granted, or when the operation fails.
     fn run(&mut self, command: &[String], input: Option<&[u8]>, cached: bool) -> Result<Vec<u8>, Denied>;
 
     /// Returns the value of an environment variable.

@@ -19,7 +19,7 @@ pub enum SyntaxError {
 /// The part of an expression's text that is invalid, or that stands directly before the invalid part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unexpected {
-    /// The position of the first character of the part, and the position after its last character. A position
+    /// The position of the first character of this part, and the position after its last character. A position
     /// is a line and a column, both counted from 1.
     pub span: [(usize, usize); 2],
     /// The characters of the part.

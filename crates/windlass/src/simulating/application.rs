@@ -28,8 +28,8 @@ pub(super) struct Application {
     pub(super) check: Call,
     pub(super) document: Value,
     pub(super) stage: Stage,
-    /// The failure of the last health check. `None` if the health check has worked since then. The field is also reset
-    /// when a call of the application succeeds, and when the launch or the removal fails.
+    /// The last failure of a health check. A health check that works resets the field to `None`. The field is also
+    /// reset when a call of the application succeeds, and when the launch or the removal fails.
     pub(super) failed_check: Option<Failure>,
     /// The commands that have not ended, by their ids.
     pub(super) commands: BTreeMap<CommandId, CommandRecord>,

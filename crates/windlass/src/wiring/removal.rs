@@ -165,8 +165,8 @@ impl Wiring {
     /// Finds the references to the application `removal.name` from instances of `factory` in one environment. Adds
     /// each reference to `removal.keys`, and the application of the referring instance to `removal.by`.
     ///
-    /// The application `removal.name` belongs to the factory `of`. Some pins of `factory` receive instances of the
-    /// factory `of`, and `mappings` contains the ids of these pins.
+    /// The parameter `of` is the factory to which the application `removal.name` belongs. Some pins of `factory`
+    /// receive instances of that factory, and `mappings` contains the ids of these pins.
     async fn instances_with(
         &mut self,
         environment: &DocumentName,

@@ -181,7 +181,7 @@ impl Spill {
     }
 
     /// Closes the file after a failed write, for example on a full disk. Truncates the file to the bytes of the earlier
-    /// writes. Lowers the limit to this length, so that no more bytes are stored.
+    /// writes. Lowers the field `limit` to this length, so that no more bytes are stored.
     fn close(&mut self) {
         self.limit = self.stored;
         if let Some(Store::Memory(MemoryFile { file, .. }) | Store::Disk(file)) = self.file.take() {

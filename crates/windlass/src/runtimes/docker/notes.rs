@@ -59,7 +59,8 @@ impl Notes {
         &self.folder
     }
 
-    /// Writes the note that the client with the id `client` uses the container engine `engine`.
+    /// Writes a note for the client with the id `client`. The note names the container engine `engine`, which the
+    /// client uses.
     pub(crate) fn add(&self, engine: &str, client: &str) -> io::Result<Note> {
         for _ in 1..TRIES {
             match self.try_to_add(engine, client) {
