@@ -178,8 +178,8 @@ fn secret_names<'n>(node: &'n Node, names: &mut HashSet<&'n str>) {
 }
 
 /// Collects the ranges of the secret values below a node. `is_secret` tells whether the node's own key marks
-/// the node as secret. `pins` contains the names of secret pins. If a key ends with a dot and the name of a
-/// secret pin, such as `interface.pin`, the value of the key is secret, too.
+/// the node as secret. `pins` contains the names of secret pins. If the last part of a dotted
+/// key is the name of a secret pin, as in `interface.pin`, the value of the key is secret, too.
 fn below(node: &Node, is_secret: bool, pins: &HashSet<&str>, ranges: &mut Vec<Range<usize>>) {
     match node.kind() {
         Kind::Scalar(_) => {}

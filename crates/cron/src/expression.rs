@@ -62,8 +62,8 @@ pub(crate) struct Values {
     pub(crate) seconds: u64,
     pub(crate) minutes: u64,
     pub(crate) hours: u64,
-    /// The listed days: days of the month for [`Days::OfMonth`], days of the week for [`Days::OfWeek`]. All other
-    /// variants of [`Days`] list no days, so no bit is set.
+    /// The listed days. If the rule is [`Days::OfMonth`], these are days of the month. If it is [`Days::OfWeek`],
+    /// these are days of the week. All other variants of [`Days`] list no days, so no bit is set.
     pub(crate) days: u64,
     pub(crate) months: u64,
     /// The selected years, sorted.

@@ -20,10 +20,10 @@ const HELP: &str = "typographic quotes are part of the text; write `\"`, or none
 /// more warnings.
 const MOST: usize = Diagnostics::MOST;
 
-/// Warns of every text that stands between typographic quotes and has no YAML quotes. The warning contains a help
-/// text, and a fix that writes straight quotes. If `diagnostics` already contains a message at exactly this text,
-/// this message gets the help text and the fix, and the function adds no warning. The function skips the values of
-/// all keys `description`.
+/// Warns of every text that stands between typographic quotes and has no YAML quotes. Each warning contains a help
+/// message, and a fix that writes straight quotes. If `diagnostics` already contains a diagnostic with exactly the
+/// same place, the function adds no warning. Instead, the existing diagnostic gets the help message and the fix. The
+/// function skips the values of all keys `description`.
 pub(crate) fn warn(source: &Arc<Source>, root: &Node, diagnostics: &mut Diagnostics) {
     // Nearly all descriptors contain no typographic quotes, so a fast test comes first.
     if source.text().is_ascii() || !source.text().contains(QUOTES) {

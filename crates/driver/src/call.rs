@@ -160,7 +160,8 @@ pub enum Settled {
 pub struct Observed {
     /// The observed state of the instance, compared with the state that the call requests.
     pub observation: Observation,
-    /// The updates and log entries of the observation. The field `settled` of this report is ignored.
+    /// The updates and log entries that the driver reports together with the observed state. The field `settled` of
+    /// this report is ignored.
     pub report: Report,
 }
 

@@ -55,8 +55,8 @@ pub struct Job {
     pub image: Option<String>,
     /// Environment variables, by name. They extend or override the variables that every job gets.
     pub env: BTreeMap<String, String>,
-    /// Environment variables whose values are absolute paths, by name. This map contains each path relative to the
-    /// working folder, and the runtime makes the path absolute.
+    /// Environment variables whose values are paths, by name. In this map, each path is relative to the working
+    /// folder. The job gets the path as an absolute path.
     pub path_env: BTreeMap<String, WorkPath>,
     /// Content of the job's standard input. The job doesn't have to read it.
     pub stdin: Content,

@@ -65,8 +65,7 @@ pub trait Runtime: Send + Sync {
     async fn wait(&self, id: &JobId) -> Result<Outcome, RuntimeError>;
 
     /// Asks a job to end (SIGTERM), and kills all its processes after `grace` (SIGKILL). The method does not
-    /// wait for the end; [`wait`](Runtime::wait) does. The call has no effect on a job that has already
-    /// ended.
+    /// wait for the end; [`wait`](Runtime::wait) does. If the job has already ended, the method does nothing.
     ///
     /// # Errors
     /// [`RuntimeError::UnknownJob`] when there is no such job.

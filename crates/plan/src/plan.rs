@@ -50,7 +50,7 @@ pub(crate) struct Link {
 pub struct StepNumber(pub u32);
 
 impl StepNumber {
-    /// Returns the number of the step at an index of the list of steps.
+    /// Converts an index in the list of steps to a step number. Indices begin at 0, and step numbers begin at 1.
     pub(crate) fn at(index: usize) -> Self {
         Self(u32::try_from(index + 1).expect("a plan has less than 2^32 steps"))
     }

@@ -139,7 +139,8 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Box<Diagnostic> {
 /// Returns the paths of all entries of a folder, sorted.
 ///
 /// # Errors
-/// Returns an error if the folder can't be read to its end, because some of its entries would then be missing.
+/// Returns an error if the folder can't be read to its end. The function then does not return the entries that it
+/// has read, because this list would be incomplete.
 pub(crate) fn entries_in(folder: &Path) -> Result<Vec<PathBuf>, Box<Diagnostic>> {
     let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
     sorted(folder, entries.map(|entry| Ok(entry?.path())))

@@ -91,8 +91,8 @@ pub trait Store: Send + Sync {
     /// [`Change::EndRequest`](crate::Change::EndRequest) or by withdrawal.
     async fn submit(&self, request: &RequestRecord, asked: Sensitive<Vec<u8>>) -> Result<(), StoreError>;
 
-    /// Withdraws a request if it is open, and returns the record of the request after this call. Returns
-    /// `None` if there is no such request. The caller needs no lease.
+    /// Withdraws a request if it is open, and returns its new record. If the request is no longer open, its
+    /// record is returned unchanged. Returns `None` if there is no such request. The caller needs no lease.
     async fn withdraw(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError>;
 
     /// Reads a request, including one that has ended.

@@ -10,9 +10,9 @@ use windlass_model::Seq;
 
 use crate::error::StoreError;
 
-/// A future that resolves when a batch is durable, or when the store has failed to store the batch. `Ok` contains the
-/// number of the last event in the store directly after the batch. `Err` contains the reason why the batch was not
-/// applied, or says that the outcome is unknown.
+/// A future that resolves when a batch is durable, or when the store has failed to store the batch. If the batch
+/// was applied, `Ok` contains the number of the store's last event at that moment. `Err` contains the reason why the
+/// batch was not applied, or says that the outcome is unknown.
 ///
 /// The store applies the batch even if the caller drops the ticket. The caller then gets no result.
 #[must_use = "a batch is durable only once its ticket has resolved with `Ok`"]

@@ -248,7 +248,7 @@ impl Engine {
         &self.docker
     }
 
-    /// Sends one request within the time limit. `action` says in error messages what the request asks for, such as
+    /// Sends one request within the time limit. `action` describes the request for error messages, for example
     /// `load an image`.
     pub(crate) async fn call<T>(
         &self,

@@ -248,8 +248,8 @@ async fn start_and_send(
     }
 }
 
-/// Waits until the container confirms by the line [`Line::Accepted`] that it has received the whole job. Returns
-/// this line, and the other lines that arrived together with it.
+/// Waits for the line [`Line::Accepted`], by which the container confirms that it has received the whole job.
+/// Returns this line, and the other lines that arrived together with it.
 async fn accepted(shared: &Shared, lines: &mut LineStream) -> Result<Vec<Line>, EngineError> {
     let unreachable = |problem: &str| EngineError::Unreachable {
         endpoint: shared.engine.endpoint().to_string(),

@@ -42,7 +42,7 @@ impl Steps {
         self.at(self.leave.iter().copied().max().unwrap_or(0))
     }
 
-    /// Returns the first step that brings the part up to a [rank](crate::rank) or to a higher one.
+    /// Returns the first step that raises the part to the [rank](crate::rank) `rank`, or to a higher rank.
     pub(crate) fn up_to(&self, rank: u8) -> Option<Draft> {
         (rank..5).find_map(|rank| self.enter(rank))
     }

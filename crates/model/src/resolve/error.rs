@@ -36,9 +36,9 @@ pub enum ResolveError {
 }
 
 /// The maximum number of awaited outputs that one resolver counts. Each resolver keeps one count for all its values.
-/// Each entry of a list or map increases the count by the number of outputs that the entry awaits. The same holds for
-/// each part of a text such as `${a.ip}:${b.port}`. Example: if two entries of a list await the same output, the list
-/// increases the count by 2.
+/// Each entry of a list or map increases the count by the number of outputs that the entry awaits. Each part of a text
+/// such as `${a.ip}:${b.port}` increases the count in the same way. Example: if two entries of a list await the same
+/// output, the list increases the count by 2.
 pub const MAX_AWAITED: usize = 1 << 21;
 
 /// The maximum size of a text in bytes, after the values of its references `${…}` have been inserted.

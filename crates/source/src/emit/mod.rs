@@ -1,7 +1,8 @@
 //! Emits data as YAML that all readers interpret in the same way.
 //!
-//! The emitter of a YAML library quotes only the text that the parser of that library could misread. So it
-//! writes `yes`, `22:22`, `010` and dates without quotes, and PyYAML reads them as booleans, numbers and dates.
+//! The emitter of a YAML library quotes only the text that the parser of that library could misread. So such
+//! an emitter writes `yes`, `22:22`, `010` and dates without quotes. PyYAML then reads them as booleans, numbers
+//! and dates.
 //! This emitter writes ambiguous text in double quotes, which YAML 1.1 and 1.2 both read as text.
 
 mod notation;

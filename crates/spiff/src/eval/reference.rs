@@ -379,7 +379,8 @@ pub(super) fn projection(expr: &Child, source: &Child, rest: &Child, env: &Env, 
     Eval::with(nodes, parts.info)
 }
 
-/// Evaluates `auto` in a manifest of BOSH: the number of instances of all jobs that use a resource pool.
+/// Evaluates `auto`, which gives the size of a resource pool in a manifest of BOSH. The size is the sum of the
+/// fields `instances` of all jobs that use the resource pool.
 pub(super) fn auto(expr: &Child, path: &Path, env: &Env) -> Eval {
     let pool = match &path[..] {
         [pools, pool, size] if &**pools == "resource_pools" && &**size == "size" => pool,

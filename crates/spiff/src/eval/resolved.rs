@@ -37,8 +37,8 @@ pub(crate) fn is_resolved_or_failed(value: &Value, accept_failed: bool, control:
 struct Settled {
     accept_failed: bool,
     control: bool,
-    /// Memory addresses of the lists and maps that are shared by several values, and that were already
-    /// searched. A shared list or map is searched only once.
+    /// Memory addresses of the shared lists and maps that were already searched. A list or map is shared if
+    /// several values refer to it. Each shared list or map is searched only once.
     seen: HashSet<usize>,
 }
 

@@ -55,7 +55,7 @@ pub(super) fn is_nil(value: &Value) -> bool {
     matches!(value, Value::Null | Value::Undefined)
 }
 
-/// Returns the Go type of a value, as some messages of the Go program spiff++ contain it.
+/// Returns the name of a value's Go type. Some messages of the Go program spiff++ contain this name.
 pub(super) fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Undefined | Value::Null => "<nil>",

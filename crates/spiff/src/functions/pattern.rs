@@ -15,7 +15,7 @@ pub(super) struct Pattern {
     empty: bool,
 }
 
-/// The reason why a text is no regular expression, as Go's message states it.
+/// The reason why a text is no regular expression. The wording is that of Go's message.
 pub(super) struct BadPattern(String);
 
 impl fmt::Display for BadPattern {

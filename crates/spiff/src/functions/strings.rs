@@ -267,8 +267,8 @@ fn replace_match(host: &mut dyn Host, arguments: &[Node]) -> Outcome {
     call.run(host, |text| pattern.spans(text), |text, spans| Some(pattern.expand(template?, text, spans)))
 }
 
-/// The start and end, in bytes, of a match and then of each of its groups. A group that is not part of the match is
-/// `None`.
+/// The byte ranges of a match and its groups, each as a start and an end. The first entry is the whole match. Each
+/// further entry is a group; `None` if the group is not part of the match.
 type Spans = Vec<Option<(usize, usize)>>;
 
 /// A call of `replace` or `replace_match`.

@@ -213,7 +213,8 @@ impl Annotations {
 #[derive(Clone, Debug, Default)]
 pub struct Node {
     value: Value,
-    /// Stored behind a pointer, because annotations are rare: most nodes are plain data.
+    /// The annotations of the node; `None` if there are none. They are stored behind a pointer, because annotations
+    /// are rare: most nodes are plain data.
     annotations: Option<Arc<Annotations>>,
     source: Option<Arc<str>>,
 }

@@ -17,7 +17,7 @@ use crate::request::document_name;
 use crate::seal::Seal;
 
 /// Puts a document, and returns its new revision. If the stored document does not meet the condition
-/// [`expected`](DocumentDraft::expected), changes nothing and returns `None`.
+/// [`expected`](DocumentDraft::expected), the function changes nothing and returns `None`.
 pub(super) fn put(db: &Connection, seal: &Seal, draft: &DocumentDraft) -> Outcome<Option<Revision>> {
     let key = columns(&draft.key);
     if !is_as_expected(db, &draft.key, draft.expected)? {

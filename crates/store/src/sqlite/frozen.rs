@@ -23,7 +23,7 @@ pub(super) struct Frozen {
     state: FileState,
 }
 
-/// The properties of a file that change when the file is written or replaced.
+/// The state of a file. If the file is written or replaced, at least one field changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileState {
     file: (u64, u64),

@@ -29,7 +29,7 @@ pub enum SavedPlanError {
         /// The root folder of the project that is open, in backticks.
         here: String,
     },
-    /// The inputs of the plan or the state of the assembly have changed.
+    /// The inputs of the plan have changed, or the state of the assembly has changed.
     #[error("the plan for `{assembly}` was made at {made}, and is out of date: {}; save a new plan", what.join(", "))]
     Outdated {
         /// The assembly that the plan changes.

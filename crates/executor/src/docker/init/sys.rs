@@ -71,8 +71,8 @@ pub(crate) fn set_umask() {
     unsafe { umask(0o022) };
 }
 
-/// Sends a signal to a process. If `pid` is -1, sends the signal to all other processes. It is no error if a
-/// process has ended.
+/// Sends a signal to a process. If `pid` is -1, sends the signal to all other processes. If the
+/// signal can't be sent, for example because the process has ended, the function does nothing.
 pub(crate) fn send(pid: i32, signal: i32) {
     // SAFETY: a plain system call.
     unsafe { kill(pid, signal) };

@@ -8,7 +8,7 @@
 //!
 //! An owner is a process that submits jobs. `FOLDER` contains the folders of the jobs. `SCRUB…` are folders in
 //! which jobs may leave files behind, such as `/tmp`. If the runner is the first process of its namespace, it
-//! empties these folders each time its last running job has ended.
+//! empties the `SCRUB…` folders each time its last running job has ended.
 //!
 //! The build script of the crate compiles the runner statically, without other crates; the module `runner`
 //! gives the reasons. The runner has one thread with one loop around `poll`. Each job is a small state machine

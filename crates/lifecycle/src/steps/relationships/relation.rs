@@ -103,7 +103,7 @@ impl<'a> RelationshipPlanner<'_, 'a> {
                 .is_some_and(|part| part.changes.iter().any(|change| properties.contains(&change.property)))
     }
 
-    /// Tells whether a reference refers to different instances in the installed and in the desired version.
+    /// Tells whether a reference of the installed version refers to another instance in the desired version.
     fn is_other_reference(&self, old: &Element) -> bool {
         old.kind == ElementKind::Reference
             && self.constraints.desired().and_then(|topology| topology.get(&old.name)).is_some_and(|new| {
