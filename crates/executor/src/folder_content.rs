@@ -104,7 +104,7 @@ pub(crate) fn max_encoded(max_bytes: u64) -> u64 {
 /// Encodes files as a sequence of bytes. The fields of a file are:
 ///
 /// - its kind (one byte)
-/// - its size, if the file is too large, or else 0
+/// - its size, if its state is [`FileState::TooLarge`]; otherwise 0
 /// - the length of its name, and the name
 /// - the length of its content, and the content (of an unreadable file: an error text)
 ///

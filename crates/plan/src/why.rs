@@ -17,8 +17,8 @@ pub struct Because<'a, W, R> {
     pub wait: Wait<'a, R>,
     /// The step that is awaited.
     pub on: Step<'a, W, R>,
-    /// Whether the waits of the awaited step `on` are omitted after this entry, because an earlier entry with the same
-    /// awaited step is followed by them. False if `on` has no waits.
+    /// Whether the list omits the waits of the awaited step `on` after this entry. The list omits these waits if they
+    /// already follow an earlier entry with the same awaited step. False if `on` has no waits.
     pub is_repeated: bool,
 }
 

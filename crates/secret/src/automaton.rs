@@ -92,8 +92,8 @@ impl Automaton {
         }
     }
 
-    /// Returns how many of the bytes that were read last may be the start of a pattern, if the automaton is in the
-    /// state `at`.
+    /// Returns the length of the byte string that the state `at` represents. In this state, the last bytes that were
+    /// read are this byte string, and may be the start of a match.
     pub(crate) fn depth(&self, at: u32) -> usize {
         self.states[at as usize].depth as usize
     }

@@ -36,7 +36,7 @@ impl ScriptFiles {
         Self(Kind::Image(files))
     }
 
-    /// Checks that each script of a manifest is among the files, and executable.
+    /// Checks that `self` contains each script of a manifest, and that each script is executable.
     pub(crate) fn check(&self, checked: &Checked<'_>) -> Diagnostics {
         match &self.0 {
             Kind::Folder(files) => check_scripts(checked, &listed(files)[..], ScriptPlace::Folder),

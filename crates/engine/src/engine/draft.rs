@@ -50,8 +50,8 @@ pub(super) struct PreviousState {
     /// The limits that a retry takes over from the last process. A process that heals a part or calls a command
     /// does not count as the last process. For other intents than a retry, the limits are empty.
     pub(super) limits: Limits,
-    /// The intent of the last process, if the request is a retry of an adoption or a rollback. In this case, the last
-    /// process has not completed, and the retry is recorded with its intent. `None` in all other cases.
+    /// The intent of the last process, if this process is an adoption or a rollback that has not completed, and the
+    /// request is a retry. The retry then keeps this intent; see [`recorded`]. `None` in all other cases.
     pub(super) resumed: Option<Intent>,
     /// The groups for which the last process was interrupted during a pause between two batches of nodes. The value
     /// is the planned end of the pause.
@@ -642,7 +642,8 @@ fn closed(record: &AssemblyRecord) -> Cow<'_, AssemblyRecord> {
     Cow::Owned(AssemblyRecord { topology, surge: BTreeMap::new(), ..record.clone() })
 }
 
-/// Returns the installed topology: each element as described by the version that it was created from.
+/// Returns the installed topology, in which elements may belong to different versions. The function [`of_version`]
+/// determines the version that describes an element. If `versions` is empty, the newest version describes all elements.
 pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], world: &World) -> Topology {
     let newest = || record.topology.clone();
     if versions.is_empty() {

@@ -268,11 +268,12 @@ struct CollectedStream {
     head_limit: usize,
     tail_limit: usize,
     head: Vec<u8>,
-    /// Last bytes from the lines [`Written`](Line::Written), without the bytes in `head`.
+    /// The last bytes from the lines of the kind [`Written`](Line::Written), without the bytes in `head`.
     tail: VecDeque<u8>,
-    /// Bytes from the lines [`Last`](Line::Last): the end of a stream that is longer than the storage limit.
+    /// The bytes from the lines of the kind [`Last`](Line::Last): the end of a stream that is longer than the storage
+    /// limit.
     last: Vec<u8>,
-    /// Number of bytes in all lines [`Written`](Line::Written).
+    /// Number of bytes in all lines of the kind [`Written`](Line::Written).
     stored: u64,
 }
 

@@ -151,7 +151,8 @@ impl Slots {
     }
 
     /// Keeps an idle container for later jobs. Removes the container if the pool is closed, or if the pool has too many
-    /// containers. A pool has too many containers if a job has started another container during a ping.
+    /// containers. This can happen because no job can take a container while the pool pings it. In the meantime, a job
+    /// may start an additional container.
     fn keep(&self, container: Idle) {
         let mut state = self.state();
         if self.permits.is_closed() || state.there > self.size {

@@ -27,7 +27,8 @@ pub(crate) struct NodePath {
     pub(crate) climbs: bool,
     /// The most drastic change that the plan makes to a resource of the element, for example a removal.
     pub(crate) disposition: Disposition,
-    /// The batch and the group of the element in a rolling change. The default if the element is in no rolling change.
+    /// The batch and the group of the element in a rolling change. If the element is in no rolling change, the value is
+    /// the default value of [`Rolls`].
     pub(crate) rolls: Rolls,
 }
 

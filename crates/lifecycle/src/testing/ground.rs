@@ -171,7 +171,7 @@ impl Ground {
     ///
     /// A source or target with several resources exists if at least one of its resources exists.
     ///
-    /// The function keeps each pair for which `recorded` returns `true`, because the next process removes such a pair.
+    /// If `recorded` returns `true` for a pair, the function keeps the pair, and the next process removes it.
     /// For example, an interrupted process has created the pair, but has not installed the source of the pair.
     pub fn forget(&mut self, root: &str, recorded: impl Fn(&PairKey) -> bool) {
         let (versions, things) = (&self.versions, &self.things);

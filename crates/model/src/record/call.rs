@@ -55,7 +55,7 @@ pub struct CallRecord {
     /// the folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// The change to the element or to the pair if the call succeeds.
+    /// The change that the engine makes to the element or to the pair when the call succeeds.
     pub then: Advance,
     /// The state of the call.
     pub state: CallState,
@@ -80,9 +80,10 @@ pub struct UnknownOutcome {
     pub by: String,
 }
 
-/// The change to an element or to a pair if a call succeeds. A pair is a relationship between two nodes.
+/// A planned change to an element or to a pair. The engine makes this change when a call succeeds. A pair is a
+/// relationship between two nodes.
 ///
-/// The change is recorded before the call begins. So a process that resumes after a crash can apply the
+/// The planned change is recorded before the call begins. So a process that resumes after a crash can make the
 /// change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -175,8 +175,9 @@ impl Parts {
         Eval::later(Arc::new(rebuild(&mut self)), info)
     }
 
-    /// Returns the remaining expression of a part of the whole expression: the next pass evaluates it in place of the
-    /// part. Each call is for the next part, in the order in which the parts were evaluated.
+    /// Returns the expression that remains of one part of the whole expression. The next pass evaluates the remaining
+    /// expression in place of the part. The first call is for the part that was evaluated first, the second call is for
+    /// the second part, and so on.
     pub(crate) fn next(&mut self) -> Child {
         self.taken += 1;
         self.pushed[self.taken - 1].clone()

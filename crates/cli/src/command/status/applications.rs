@@ -83,7 +83,7 @@ fn alike(applications: Vec<Launched<'_>>, whole: bool) -> Vec<Vec<Launched<'_>>>
 /// A line of the list. It shows a factory, or one or more applications with the same revision, state and problems.
 struct Line<'v> {
     now: Timestamp,
-    /// One factory, or the applications that share the line. The list is never empty.
+    /// The launched assemblies that the line shows: one factory, or one or more applications. Never empty.
     all: Vec<Launched<'v>>,
     /// The indentation of the line.
     lead: &'static str,

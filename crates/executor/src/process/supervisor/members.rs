@@ -115,8 +115,9 @@ impl Members {
                 && self.alive().is_ok_and(|alive| alive.is_empty())
     }
 
-    /// Kills all remaining processes of the job repeatedly, since some of them may start others in the
-    /// meantime. Returns the names of the processes that the first check found.
+    /// Kills the remaining processes of the job. Repeats this until no process is left, or until [`KILL_LIMIT`] has
+    /// passed, because a process may start another process before it is killed. Returns the names of the processes
+    /// that the first check found.
     pub(crate) async fn kill(&self) -> Vec<String> {
         let limit = Instant::now() + KILL_LIMIT;
         let mut pause = FIRST_PAUSE;

@@ -21,8 +21,8 @@ use crate::rank;
 /// earlier batch creates the pair for the first time. The later batch is `slot`. In this batch, `step` removes the
 /// pair, and another step creates it again.
 ///
-/// The relationship may have the modifier `pre` for the node that changes in the earlier batch. This node then needs
-/// the pair to reach the required state. So `step` waits until the node has reached this state.
+/// The relationship may have the modifier `pre` for the node that changes in the earlier batch. This node can then
+/// reach its required state only while the pair exists. So `step` waits until the node has reached this state.
 ///
 /// The function ignores each node that changes in the batch `slot`.
 pub(super) fn after_held_ends<'a>(
