@@ -127,7 +127,8 @@ pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     if text.contains('\n') { Cow::Owned(text.replace('\n', "\\n")) } else { Cow::Borrowed(text) }
 }
 
-/// Indents all lines of a text except the first, so that they can't be mistaken for lines of windlass.
+/// Indents all lines of a text except the first, so that they can't be mistaken for lines that windlass
+/// itself prints.
 pub(crate) fn continued(text: &str) -> String {
     text.trim_end().replace('\n', "\n          | ")
 }

@@ -1,8 +1,8 @@
 //! The JSON Schema of an assembly's parameters. It follows from the declared types.
 //!
-//! Types are advice. So a program should accept a value that does not match the schema, and only give a warning. A
-//! number, a list or a map may also be given as text, as on a command line. A property without a `type` accepts any
-//! value.
+//! If a value does not match its declared type, windlass accepts the value, and only gives a warning. A program that
+//! uses the schema should do the same. A number, a list or a map may also be given as text, as on a command line. A
+//! property without a `type` accepts any value.
 
 use std::collections::HashSet;
 

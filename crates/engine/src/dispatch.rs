@@ -229,8 +229,8 @@ impl CallDispatcher<'_> {
         })
     }
 
-    /// Waits until no further answer of a driver is expected after a stop. First, the function waits until a stop
-    /// cancels the running jobs. Then it waits until the time for the answers of their drivers is over.
+    /// Waits for a stop, and then until no further answer of a driver is expected. First, the function waits until a
+    /// stop cancels the running jobs. Then it waits until the time for the answers of their drivers is over.
     fn overdue(&self) -> impl Future<Output = ()> + Send + use<> {
         let (stop, grace) = (self.env.stop.clone(), self.journal.grace);
         async move { stop.is_overdue(grace).await }

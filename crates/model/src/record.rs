@@ -258,7 +258,8 @@ pub struct InstanceRecord {
 }
 
 impl InstanceRecord {
-    /// Tells whether the natural id of the instance is recorded: in [`natural`](Self::natural), or encrypted.
+    /// Tells whether the natural id of the instance is recorded, either in [`natural`](Self::natural) or in
+    /// [`sealed_natural`](Self::sealed_natural).
     pub fn has_natural(&self) -> bool {
         self.natural.is_some() || self.sealed_natural.is_some()
     }

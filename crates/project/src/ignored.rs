@@ -1,4 +1,4 @@
-//! The files in a package folder that do not belong to the package: READMEs, backups of editors, and the
+//! The files in a package folder that do not belong to the package: READMEs, backup files of editors, and the
 //! files that `.windlassignore` lists in the form of a `.gitignore`.
 //!
 //! A change of an ignored file does not change the package's digest, so no running instance is affected.

@@ -5,7 +5,7 @@
 //!
 //! - the folders `_lmctl` and `__pycache__`, and folders whose names begin with a dot;
 //! - a top-level `Contains`, which contains other packages, and a top-level `tests`;
-//! - READMEs, backups of editors, and the files that `.windlassignore` lists.
+//! - READMEs, backup files of editors, and the files that `.windlassignore` lists.
 //!
 //! A link may point to a file of the same package, and is stored as a copy of that file.
 

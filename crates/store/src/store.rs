@@ -305,9 +305,9 @@ pub trait Store: Send + Sync {
     /// Reads the versions of an assembly, oldest first. Also works after the assembly was deleted.
     async fn versions(&self, scope: &AssemblyName) -> Result<Vec<VersionRecord>, StoreError>;
 
-    /// Reads the versions of an assembly from the process `process` on, oldest first. If this process has no
-    /// version, the list begins with the newest version of an earlier process. If no such version is stored, the
-    /// list contains all versions.
+    /// Reads the versions of an assembly, oldest first. The list begins with the version of the process `process`. If
+    /// this process has no version, the list begins with the newest version of an earlier process. If no such version
+    /// is stored, the list contains all versions.
     async fn versions_since(
         &self,
         scope: &AssemblyName,

@@ -6,7 +6,7 @@ use crate::path::Path;
 use crate::place::Place;
 use crate::problem::{NotViable, UpdateError};
 
-/// A reason why no update can express a patch, with its place in the patch.
+/// A reason why no update can express a patch, with the place of the error in the patch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatchError {
     /// Place of the error in the patch.

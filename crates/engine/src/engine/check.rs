@@ -439,7 +439,7 @@ fn unchecked(snapshot: &Snapshot, revision: &Revision) -> CheckEnd {
     }
 }
 
-/// Returns the result of a check that an error of the engine or the store has ended.
+/// Returns the result of a check that ended with an error of the engine or the store.
 fn failed_by(error: &EngineError) -> CheckEnd {
     CheckEnd::Failed(Failure::new(FailureKind::Infrastructure, error.to_string()))
 }

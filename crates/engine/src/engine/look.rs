@@ -319,7 +319,7 @@ pub(super) struct Checks {
     /// The failed jobs of checks of applications.
     pub(super) failed: Vec<FailedJob>,
     /// The warnings and errors that scripts have written to stderr. The list contains only lines from jobs that
-    /// have checked applications, and in which no check has failed.
+    /// have checked applications. Jobs with a failed check are left out.
     pub(super) lines: Vec<Line>,
 }
 

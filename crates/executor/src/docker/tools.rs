@@ -319,8 +319,8 @@ impl Tools {
         }
     }
 
-    /// Removes a container with its anonymous volumes. An error is ignored, because it does not affect a job. The
-    /// container has this client's label, so it is removed later.
+    /// Removes a container with its anonymous volumes. If the removal fails, the error is ignored, because it does not
+    /// affect a job. A later clean-up finds the container by the label of its client, and removes it.
     pub(crate) async fn remove(&self, name: &str) {
         let _swept_later = self.engine.remove_container(name, true).await;
     }

@@ -114,8 +114,8 @@ impl WarmContainers {
         self.images.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the image with this name. Returns `None` if the engine has no such image, or does not answer. Asks the
-    /// engine again after the time [`IMAGE_AGE`], because the name may then refer to another image.
+    /// Returns the image with this name. Returns `None` if the engine has no such image, or does not answer. A
+    /// found image is cached for the time [`IMAGE_AGE`]. After this time, the name may refer to another image.
     async fn image(&self, name: &str) -> Option<EngineImage> {
         let known = self.images().get(name).filter(|(asked, _)| asked.elapsed() < IMAGE_AGE).cloned();
         if let Some((_, image)) = known {

@@ -96,8 +96,8 @@ pub async fn outputs_of_a_failed_job(subject: &Subject) {
     assert_eq!(outcome.outputs.get("log"), Some(&Output::Content(b"why\n".to_vec())));
 }
 
-/// The outcome contains the files of an output folder. For an entry without content, the outcome contains the
-/// reason. The folder exists when the job starts, and a variable of the job holds its path.
+/// The outcome contains the files of an output folder. If the content of an entry can't be returned, the outcome
+/// contains the reason instead. The folder exists when the job starts, and a variable of the job holds its path.
 pub async fn output_folders(subject: &Subject) {
     let script = r#"
         cd / && cat "$IN/secret" > "$OUT/a" && : > "$OUT/empty" && printf 12345 > "$OUT/large" && printf 678 > "$OUT/last"

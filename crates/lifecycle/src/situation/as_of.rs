@@ -7,7 +7,8 @@
 //! version, `region` is `us`. The copy contains `eu` in place of `${region}`.
 //!
 //! A `${…}` that reads a property of another resource stays as it is. A `${…}` may also read a list or a map that
-//! contains a `${…}` of another resource. If such a `${…}` is only a part of a text, as in `a-${b}`, it also stays.
+//! contains a `${…}` of another resource. If the outer `${…}` is a whole text, the copy contains the list or map in
+//! place of it. If the outer `${…}` is only a part of a text, as in `a-${b}`, it stays.
 
 use serde_json::{Map, Value};
 use windlass_model::assembly::{ElementKind, Property};

@@ -180,7 +180,7 @@ pub struct JobRecord {
 pub struct JobEnd {
     /// The time at which the job ended.
     pub at: Timestamp,
-    /// The kind of the end, for display: `exit 0`, `signal 9`, `timeout`.
+    /// How the job ended, for display: `exit 0`, `signal 9`, `timeout`.
     pub how: String,
     /// The exit code; none if the job ended in another way.
     pub exit: Option<i32>,

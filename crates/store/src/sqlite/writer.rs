@@ -41,7 +41,7 @@ pub(super) enum Wipes {
 /// only if the log may still contain dropped secrets.
 const REST: Duration = Duration::from_millis(200);
 
-/// A change of the store that waits until the writer thread makes it, for example the commit of a batch.
+/// A queued change of the store, for example the commit of a batch. The writer thread makes the change.
 pub(super) struct QueuedWrite<W> {
     /// The leases under which a batch is committed. If an earlier batch under one of these leases has failed, the
     /// thread refuses the write. The list is empty for all writes other than [`commit`](crate::Store::commit).

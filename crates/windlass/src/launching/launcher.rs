@@ -120,8 +120,8 @@ impl<'w> Launcher<'w> {
     }
 
     /// Prepares the request that launches a published revision, and changes nothing. Returns the name that the new
-    /// assembly will get, the request, and warnings. The name is not one of the names in `refused`, unless the input
-    /// contains it.
+    /// assembly will get, the request, and warnings. If the input contains a name, the assembly gets this name.
+    /// Otherwise, it gets a name that is not in `refused`.
     ///
     /// # Errors
     /// Returns all problems that prevent the launch.

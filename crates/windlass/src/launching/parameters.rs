@@ -25,7 +25,7 @@ pub(super) fn given(snapshot: &Snapshot) -> BTreeMap<String, Value> {
 }
 
 /// Returns the value of a template with the texts of its secrets. Returns `None` if a secret is missing, or if the
-/// template reads other properties.
+/// template contains a `${…}`.
 fn exposed(template: &Template, snapshot: &Snapshot) -> Option<Value> {
     let text = |part: &Part| match part {
         Part::Literal(text) => Some(text.clone()),

@@ -107,9 +107,9 @@ impl Removal {
 }
 
 impl Wiring {
-    /// Finds the applications and factories that use the factory `removal.name`, and adds them to `removal.by`. The
-    /// manifest of such an assembly contains a placeholder, and the placeholder stands for this factory. The assembly
-    /// need not be a service of an environment.
+    /// Finds the applications and factories that use the factory `removal.name`, and adds them to `removal.by`.
+    /// An application or factory uses this factory if a placeholder in its manifest stands for this factory. The
+    /// function also finds applications and factories that are not services of an environment.
     async fn referring_services(&mut self, removal: &mut Removal) -> Result<(), Error> {
         let mut after: Option<AssemblyName> = None;
         loop {

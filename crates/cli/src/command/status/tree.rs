@@ -102,8 +102,8 @@ fn active(nodes: &[&ElementView]) -> Option<String> {
     (is_large(node) && active < all).then(|| format!("{active} of {all} Active"))
 }
 
-/// The maximum number of ranges that [`name_of`] lists if the nodes in these ranges are more than half of a
-/// cluster. For more ranges, the function returns "the others".
+/// The maximum number of ranges in a text of [`name_of`] about more than half of the nodes of a cluster. If there are
+/// more ranges, the text is "the others". A text about fewer nodes can have any number of ranges.
 const RANGES: usize = 8;
 
 /// Returns a text that names some nodes of a cluster by the ranges of their numbers, such as `1–6, 8`. `numbers`

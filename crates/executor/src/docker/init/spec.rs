@@ -11,8 +11,8 @@ use std::{
 
 use crate::{ROOT, WORK, sys};
 
-/// The description of a job, without the content of its files and of its stdin. [`read`](Self::read) writes
-/// this content directly to disk.
+/// The description of a job, without the content of its files and of its stdin. This content is already on disk:
+/// [`read`](Self::read) stores it there while it reads the description.
 #[derive(Default)]
 pub(crate) struct Spec {
     pub(crate) argv: Vec<Vec<u8>>,

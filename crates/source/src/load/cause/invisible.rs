@@ -29,7 +29,8 @@ pub(crate) fn invisible(source: &Arc<Source>, draft: &mut Draft<'_>, quoted: &[R
 /// characters.
 const LONGEST_LINE: usize = 16 << 10;
 
-/// Number of found characters after which no further line is searched.
+/// Number of invisible characters after which the search stops. It still completes the line in which it reaches this
+/// number.
 const MOST: usize = 10_000;
 
 /// Returns the edits that remove or replace invisible characters, by severity and character. The function ignores

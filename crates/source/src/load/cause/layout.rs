@@ -310,8 +310,8 @@ pub(super) fn item(site: &Site<'_>) -> Option<Cause> {
     Some(site.left_out(diagnostic, site.at..site.at))
 }
 
-/// Recognises a line after the end of the document. For example, the document ends before a line that has less
-/// indentation than the first line.
+/// Recognises a line after the end of the document. For example, the line has less indentation than the first line
+/// of the document, so the document has ended before this line.
 pub(super) fn behind_the_end(site: &Site<'_>) -> Option<Cause> {
     if *site.kind != ErrorKind::ExpectedDocumentStart {
         return None;

@@ -1,4 +1,4 @@
-//! Pruning: ended processes are dropped with all their records, and needed processes stay.
+//! Pruning: an ended process can be dropped with all its records, unless the store still needs the process.
 
 use windlass_model::record::{CallState, ProcessStatus};
 use windlass_model::{ProcessId, Seq};

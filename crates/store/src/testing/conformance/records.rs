@@ -45,7 +45,7 @@ pub async fn load_of_nothing_is_nothing(harness: &impl Harness) {
     assert_eq!(store.assemblies(None, 1).await.unwrap(), []);
 }
 
-/// A record replaces the record with the same key, and the dependent records stay.
+/// A stored assembly, element, instance or pair replaces the earlier record with the same key.
 pub async fn puts_replace(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
