@@ -64,7 +64,7 @@ impl Version {
         })
     }
 
-    /// Returns the text of the version, as it was parsed or after its last change.
+    /// Returns the text from which the version was parsed. If the version was changed later, returns its new text.
     pub(super) fn original(&self) -> &str {
         &self.original
     }
