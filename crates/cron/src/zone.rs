@@ -65,8 +65,8 @@ impl Zone {
     /// Returns the local time at which the search for the next fire time begins. In most cases, this is the first
     /// full second after `after`.
     ///
-    /// The exception is an hour that occurs twice because the clocks go back. If `after` is in this hour before the
-    /// clocks go back, the search begins at the start of the hour's repetition.
+    /// The exception is an hour that occurs twice because the clocks go back. If `after` is in the first occurrence of
+    /// this hour, the search begins at the start of the second occurrence.
     ///
     /// Returns `None` if the result is after the year 9999.
     fn start(&self, after: Timestamp) -> Option<DateTime> {

@@ -253,7 +253,7 @@ impl CallDispatcher<'_> {
 ///
 /// # Errors
 /// The driver has a fault: it panicked, or did not give exactly one answer. Jobs of the call may still run. After a
-/// fault in `perform`, the caller ends these jobs. Otherwise, the next call on the same element could run beside them.
+/// fault in `perform`, the caller ends these jobs, so that they do not run beside the next call on the same element.
 async fn answered<T>(
     answers: impl Future<Output = Vec<Result<T, Failure>>>,
     overdue: impl Future<Output = ()>,

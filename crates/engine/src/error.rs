@@ -452,8 +452,8 @@ impl EngineError {
         }
     }
 
-    /// Tells whether the same intent may succeed later, although no user changes anything. Examples of such errors are
-    /// a held lease, an unreachable store or runtime, and a stop.
+    /// Tells whether the same intent may succeed later, although no user changes anything. The result is `true`, for
+    /// example, for a held lease, an unreachable store or runtime, and a stop.
     pub fn will_pass(&self) -> bool {
         match self {
             Self::Store(error) => error.will_pass(),

@@ -369,7 +369,7 @@ fn transitions(role: &Role) -> Transitions {
     transitions
 }
 
-/// Tells whether the application exposes a configuration pin with an id. The pin may be a built-in one.
+/// Tells whether the application exposes a configuration pin under the given id. The pin may be a built-in one.
 fn is_configuration(visible: &Visible, id: &str) -> bool {
     let pin = id.parse().ok().and_then(|id: PinId| visible.pin(&id));
     pin.and_then(|pin| pin.kind.as_ref()).is_some_and(|kind| kind.as_configuration().is_some())

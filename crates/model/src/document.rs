@@ -122,7 +122,7 @@ impl fmt::Display for Revision {
     }
 }
 
-/// The state of a document that a writer expects. If the document has another state, the store refuses the change of
+/// The state in which a writer expects a document. If the document has another state, the store refuses the change of
 /// this writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {

@@ -100,8 +100,8 @@ fn after(text: &str, name: &str) -> Vec<String> {
 /// Returns the lines below the first line of `text`, up to the first line that is not indented deeper than `indent`.
 /// Blank lines do not end the search. The dashes of lists, and quotes around a line, are removed.
 ///
-/// The result first contains two texts in which all lines are joined: by line breaks, and by spaces. Then it contains
-/// each line alone.
+/// The result begins with two texts of all lines. In the first text, line breaks join the lines; in the second text,
+/// spaces join them. Then the result contains each line alone.
 fn deeper(text: &str, indent: usize) -> Vec<String> {
     let below = text.lines().skip(1);
     let lines: Vec<&str> = below

@@ -99,7 +99,7 @@ pub(crate) fn discovery(package: &Package) -> Option<ScriptFile<'_>> {
 
 /// Returns the declared actions that use a file of a package. `None` means that each action may use the file.
 ///
-/// - If the file is a script, the actions that the script serves use it.
+/// - If the file is a script, it is used by the actions that it serves.
 /// - If the file is another file in [`FOLDER`], each action may use the file, because windlass copies the file into the
 ///   working folder of every script.
 /// - If the file is outside of [`FOLDER`], no action uses it.

@@ -401,8 +401,8 @@ fn items(list: &Value, source: &Arc<Source>) -> Vec<Place> {
     }
 }
 
-/// Replaces the names of the elements whose properties a template reads. Each key of `named` is an old name,
-/// and its value the new name.
+/// Renames elements in a template that reads their properties. Each key of `named` is an old name, and its value
+/// the new name.
 fn rename(value: &mut Template, named: &HashMap<ElementName, ElementName>) {
     match value {
         Template::Null => {}

@@ -249,8 +249,8 @@ fn fits(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> bool {
 }
 
 /// Returns the reasons why an instance does not fit a reference. If the instance fits, the result is empty. An
-/// example of a reason is a property whose value differs from the value in the reference. A property that only the
-/// reference has is no reason.
+/// example of a reason is a property whose value differs from the value in the reference. A property that the instance
+/// lacks is not compared.
 fn unfit(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> Vec<String> {
     let mut why: Vec<String> = thing.unfit.iter().cloned().collect();
     if !kind.versions.contains(&thing.descriptor.version) {

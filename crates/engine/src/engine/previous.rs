@@ -33,8 +33,8 @@ pub(super) struct Records<'e> {
     pub(super) shared: Option<&'e SharedRecords>,
 }
 
-/// A cache of records that many assemblies share: packages, which never change, and configurations of
-/// factories. A configuration is cached when the first application of its factory is read.
+/// A cache of records that many assemblies share: packages, and configurations of factories. Packages never
+/// change. A configuration is cached when the first application of its factory is read.
 #[derive(Default)]
 pub(super) struct SharedRecords {
     packages: Mutex<HashMap<PackageDigest, Arc<Package>>>,

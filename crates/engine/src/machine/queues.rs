@@ -32,7 +32,7 @@ pub(super) struct Queues {
     /// returns the next waiting step of the first element in this list. The function `wake` also removes elements from
     /// the list: elements on which a new call has started, and elements for which no step waits any more.
     left: VecDeque<ElementName>,
-    /// The steps that wait at each location for a slot. A slot is the right to run jobs at a location.
+    /// For each location, the steps that wait for a slot there. A slot is the right to run jobs at a location.
     locations: HashMap<LimitedLocation, VecDeque<StepKey>>,
     /// The locations for which the machine must still request a slot. At each of these locations, steps wait.
     unrequested: Vec<LimitedLocation>,

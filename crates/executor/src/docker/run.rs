@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// Time after a job's deadline at which this client kills the container. Normally the container's first
+/// If a job still runs this long after its deadline, this client kills the container. Normally the container's first
 /// process ends the job at the deadline. But it can't do so while the container is paused.
 const LATE: Duration = Duration::from_secs(20);
 

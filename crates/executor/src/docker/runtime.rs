@@ -121,8 +121,8 @@ impl DockerRuntime {
     }
 
     /// Removes those containers of this client in which no job ever ran. Such a container is left over, for example, if
-    /// the container engine created it, but the connection broke before the answer arrived. Also removes the containers
-    /// without a job that dead clients have left over.
+    /// the container engine created it, but the connection broke before the answer arrived. Also removes containers
+    /// of dead clients, if these containers are older than [`OLD`] and run no job.
     async fn sweep(&self) {
         let own = self.containers(labels::CLIENT, Some(&self.shared.client)).await.unwrap_or_default();
         let never_ran = |container: &&ContainerSummary| {

@@ -363,7 +363,7 @@ impl Store {
         Ok(image.id.clone())
     }
 
-    /// Unpacks an image, unless the image exists. While the returned value exists, the image isn't pruned.
+    /// Unpacks an image, unless it is unpacked already. While the returned value exists, the image isn't pruned.
     fn unpack(&self, archive: &Archive, image: &Described) -> Result<Used, ImageError> {
         let place = self.folder(&image.id);
         let _one_at_a_time = lock(&self.path.join("locks").join(image.id.hex()))?;

@@ -28,7 +28,7 @@ pub(crate) struct PooledJob {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Progress {
     started: Option<Timestamp>,
-    /// Number of stored bytes from the beginning of stdout, and from the beginning of stderr.
+    /// Number of stored bytes of each stream, from its beginning: first of stdout, then of stderr.
     lengths: [u64; 2],
     outcome: Option<Arc<Outcome>>,
 }

@@ -492,7 +492,7 @@ fn swaps(removed: Vec<RollingNode>, added: Vec<RollingNode>, size: usize) -> Lin
     batches
 }
 
-/// Returns the re-created parts whose new outputs `part` reads.
+/// Returns the re-created parts from which `part` reads new outputs.
 ///
 /// If `part` is re-installed, it must go down together with these parts. If `part` is not re-installed, the result is
 /// empty.

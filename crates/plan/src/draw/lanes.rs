@@ -87,13 +87,13 @@ impl<'a> Lanes<'a> {
     }
 
     /// Returns three lanes. The first is the lane of the innermost group that contains both lanes `a` and `b`, or
-    /// [`OUTSIDE`] if no group contains both. The second lane tells where `a` is inside this group:
+    /// [`OUTSIDE`] if no group contains both. The second lane is the place of `a` within this group:
     ///
     /// - If `a` is the lane of the group itself, the second lane is `a`.
     /// - Otherwise, the group directly contains one inner group that contains `a`. The second lane is the lane of
     ///   this inner group.
     ///
-    /// The third lane tells in the same way where `b` is. For example, a group with the lane 1 contains two groups
+    /// The third lane is the place of `b`, by the same rules. For example, a group with the lane 1 contains two groups
     /// with the lanes 2 and 3. Then the result for `a = 2` and `b = 3` is `(1, 2, 3)`. The result for `a = 1` and
     /// `b = 3` is `(1, 1, 3)`.
     fn meet(&self, a: usize, b: usize) -> (usize, usize, usize) {

@@ -131,8 +131,8 @@ fn quoted<'t>(text: &'t str, quote: &str) -> Option<(String, &'t str)> {
     }
 }
 
-/// Decodes the escape sequence behind a backslash, and appends the result to `content`. Python keeps the backslash of
-/// an unknown sequence. Returns `None` if the sequence can't be decoded.
+/// Decodes the escape sequence behind a backslash, and appends the result to `content`. An unknown sequence keeps its
+/// backslash, as in Python. Returns `None` if the sequence can't be decoded, for example `\N{…}`.
 fn escaped(chars: &mut Chars<'_>, content: &mut String) -> Option<()> {
     let first = chars.next()?;
     let decoded = match first {

@@ -170,8 +170,8 @@ impl Connections {
 }
 
 /// A connection that the pool has lent. If the connection is not idle when the value is dropped, the connection is
-/// closed and does not return to the pool. The server may still execute a statement of such a connection. The next
-/// user of the connection would have to wait for the end of this statement.
+/// closed and does not return to the pool. The reason: the server may still execute a statement of such a connection,
+/// and a next user of the connection would have to wait for the end of this statement.
 struct Lent {
     /// The connection; `None` only while the value is being dropped.
     client: Option<Object>,

@@ -213,7 +213,7 @@ impl Roster {
         }
     }
 
-    /// Starts the waits for the samples of all assemblies again; see [`wait_again`](Self::wait_again).
+    /// Restarts the waits for the samples of all assemblies; see [`wait_again`](Self::wait_again).
     pub(super) fn wait_again_for_all(&mut self, now: Timestamp) {
         let waiting: Vec<AssemblyName> = self.agenda.iter().map(|(_, name)| name.clone()).collect();
         for name in &waiting {

@@ -65,8 +65,8 @@ pub struct AssemblyView {
     pub application: Option<ApplicationStatusView>,
     /// The calls with an unknown outcome, about which the user must decide.
     pub undecided: Vec<UndecidedView>,
-    /// The relationships that have operations. Each entry contains the pairs of nodes of the relationship, by
-    /// their state.
+    /// The relationships that have operations. Each entry contains the number of completely connected
+    /// pairs, and lists the pairs that are partly connected, partly disconnected or missing.
     pub relationships: Vec<RelationshipView>,
     /// The assemblies that reference this assembly. References between applications are included only if the status
     /// was requested for a single assembly, by its name.

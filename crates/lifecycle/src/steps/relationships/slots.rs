@@ -176,7 +176,7 @@ impl BySlot {
     /// Groups the pairs of a target by the batch of their re-creation ([`Slot`]).
     ///
     /// `pairs` contains the source of each pair, as a position in `sources`. `suspended` tells whether the
-    /// relationship is suspended. A suspended relationship has no pairs from the first batch to the last batch.
+    /// relationship is suspended: its pairs are removed before the first batch, and created again after the last batch.
     /// `was_there` tells whether a pair existed before this plan. The argument of `was_there` is the position of the
     /// pair's source.
     pub(super) fn of(

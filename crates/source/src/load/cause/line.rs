@@ -154,7 +154,7 @@ pub(super) fn closer(open: char) -> char {
     if open == '[' { ']' } else { '}' }
 }
 
-/// Returns the offset of the closing quote of the quote at `start`.
+/// Returns the offset of the closing quote. `start` is the offset of the opening quote.
 fn closing_quote(bytes: &[u8], start: usize) -> Option<usize> {
     let quote = bytes[start];
     let mut at = start + 1;
