@@ -76,8 +76,8 @@ struct Texts<'c> {
 }
 
 impl Texts<'_> {
-    /// Returns the property that a part of a text reads; none if the part is no `${…}`, or if the property
-    /// does not exist.
+    /// Returns the property to which `part` refers, for example `${web.port}`. Returns `None` if `part` does not
+    /// refer to a property, or if the property does not exist.
     fn read(&self, part: &Part) -> Option<Key> {
         let Part::Property { element, property } = part else { return None };
         let at = self.elements.position(element)?;

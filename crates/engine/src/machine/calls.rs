@@ -85,7 +85,7 @@ impl ProcessMachine {
     }
 
     /// Returns the status of the instance before the first report of a call. The caller compares this status with
-    /// the status after the report. For example, the instance was already marked as failed before the call. The
+    /// the status after the report. For example, the instance may already be marked as failed before the call. The
     /// comparison then shows that the mark is not a result of the call.
     ///
     /// The result is an empty status in two cases, in which no comparison is necessary:

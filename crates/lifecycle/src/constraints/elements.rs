@@ -206,8 +206,8 @@ impl<'a> Constraints<'a> {
         self.lacks_up || self.lacks_down
     }
 
-    /// Returns the steps for which parts of the element `name` should wait on the way up to a [rank], although these
-    /// parts have no step that can wait.
+    /// Some parts of the element `name` may have no step that can wait. Returns the steps for which these parts would
+    /// have to wait on the way up to a [rank].
     ///
     /// For example, `a` depends on `b`, and `b` depends on `c`. The plan does not change `b`, so `b` has no step
     /// that could wait for the steps of `c`. For `b`, the function returns these steps of `c`. The caller makes the
@@ -236,8 +236,8 @@ impl<'a> Constraints<'a> {
         found
     }
 
-    /// Returns the steps for which parts of the element `name` should wait on the way down, although these parts have
-    /// no step that can wait.
+    /// Some parts of the element `name` may have no step that can wait. Returns the steps for which these parts would
+    /// have to wait on the way down.
     ///
     /// The function considers the waits at the [rank] `rank` and at all higher ranks. At each of these ranks, a part
     /// can wait only if a step of the plan takes the part below the rank. The function [`passed`](Self::passed()) is
@@ -390,8 +390,8 @@ fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
     if rank == rank::CREATED { part.steps.up_to(rank) } else { part.steps.enter(rank) }
 }
 
-/// Returns the steps for which resources inside the element `name` should wait, although these resources have no
-/// step that can wait.
+/// Some resources inside the element `name` may have no step that can wait. Returns the steps for which these
+/// resources would have to wait.
 ///
 /// `holds` contains the waits; see [`Hold`]. Each wait belongs to a [rank]: a resource waits before
 /// its step that reaches or leaves this rank. If a resource has no such step, `lacks` returns `true` for this

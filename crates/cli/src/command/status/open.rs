@@ -47,7 +47,7 @@ pub(super) fn print_additional(assembly: &AssemblyView) {
 }
 
 /// Prints the undecided calls of an assembly, with the commands that decide them. With `whole`, each call has its own
-/// command. `is_part` tells that `undecided` contains only the calls of one part.
+/// command. `is_part` tells whether `undecided` contains only the calls of one part.
 pub(super) fn print_undecided(
     assembly: &AssemblyName,
     undecided: &[UndecidedView],
