@@ -9,8 +9,8 @@ use super::super::pairs;
 use crate::alike;
 use crate::output::{BAD, ODD, say, styled};
 
-/// Prints one line about the unfinished or cancelled process of an assembly. Prints nothing if there is no such process.
-/// `lead` is the indentation of the line.
+/// Prints one line about the unfinished or cancelled process of an assembly. Prints nothing if there is no such
+/// process. `lead` is the indentation of the line.
 pub(super) fn print_process(lead: &str, assembly: &AssemblyView) {
     if let Some(process) = &assembly.process {
         let how = match &process.runs {
