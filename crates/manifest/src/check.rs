@@ -137,7 +137,8 @@ struct Checker<'c, 'a> {
     report: &'c mut Report<'a>,
     settings: &'c Settings<'c>,
     connections: &'c [Connection],
-    /// Whether all bindings are valid: each binding could be read, and the check of the bindings found no problem.
+    /// Whether all bindings are valid. Bindings are valid if each of them could be read, and if their check found no
+    /// problem.
     bindings_are_sound: bool,
     path: &'c ComponentPath,
     leaf: &'c Leaf,

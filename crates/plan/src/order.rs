@@ -1,5 +1,5 @@
-//! The order of the steps, by Kahn's algorithm. The next step is always chosen from the steps that wait for
-//! none of the remaining steps. The algorithm chooses the step that was added first.
+//! The order of the steps, by Kahn's algorithm. The next step is always one of the steps that wait for none of
+//! the remaining steps. Of these steps, the algorithm chooses the step that was added first.
 //!
 //! [`petgraph::algo::toposort`] is depth first, so the number of a step would depend on unrelated steps. Such
 //! numbers would confuse the users who read a plan. `toposort` also visits each step three times, in an order

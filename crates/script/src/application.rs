@@ -1,4 +1,4 @@
-//! The package of an application or a factory, from the scripts that its manifest names.
+//! Creates the package of an application or a factory. The package runs the scripts that the manifest names.
 
 use std::collections::BTreeMap;
 

@@ -212,8 +212,8 @@ impl<'a> Values<'a> {
         self.answer(key)
     }
 
-    /// Returns the stored result of a property. The caller has already evaluated the property. If no result is stored,
-    /// the evaluation is incomplete, because the property reads itself. The method then returns `Found::Unknown`.
+    /// Returns the stored result of a property. The caller has already begun to evaluate the property. If the property
+    /// reads itself, the evaluation is not complete, and no result is stored. The method then returns `Found::Unknown`.
     fn answer(&self, key: &Key) -> Found {
         self.found.get(key).cloned().unwrap_or_else(|| Found::unknown("it reads itself"))
     }

@@ -85,7 +85,7 @@ impl ProcessMachine {
     }
 
     /// Returns the status of the instance before the first report of a call. The caller compares this status with
-    /// the status after the report. For example, the instance was already marked as failed before the call. The
+    /// the status after the report. For example, the instance may already be marked as failed before the call. The
     /// comparison then shows that the mark is not a result of the call.
     ///
     /// The result is an empty status in two cases, in which no comparison is necessary:
@@ -408,8 +408,8 @@ impl ProcessMachine {
         self.await_decision(&run.record, why);
     }
 
-    /// Records at the element that the outcome of an undecided call is unknown, for the reason `why`. Ends the step of the
-    /// call.
+    /// Records at the element that the outcome of an undecided call is unknown, for the reason `why`. Ends the step of
+    /// the call.
     pub(super) fn await_decision(&mut self, record: &CallRecord, why: &str) {
         let message = format!("the outcome of {} is unknown: {why}", record.action);
         self.note_failure(&record.element, Some(Failure::new(FailureKind::Lost, message)));

@@ -98,7 +98,7 @@ pub async fn cancelled_when_over(subject: &Subject) {
     subject.remove(&id).await;
 }
 
-/// A list contains the jobs of one owner that were not removed, in any state, sorted by id.
+/// A list contains all jobs of one owner, in any state, except removed jobs. The list is sorted by id.
 pub async fn listed_by_owner(subject: &Subject) {
     let runtime = subject.runtime();
     let other: Owner = format!("{}/other", subject.owner()).parse().expect("it is an owner");

@@ -32,7 +32,7 @@ pub(crate) fn readers_up(constraints: &mut Constraints<'_>) -> Result<(), Resolv
 }
 
 /// Makes the producers of outputs (the parts that publish them) wait before they are uninstalled. A producer
-/// waits until the readers of its outputs are uninstalled or have other values.
+/// waits until each reader of its outputs is uninstalled, or is reconfigured to its new values.
 pub(crate) fn readers_down(constraints: &mut Constraints<'_>) -> Result<(), ResolveError> {
     let Some(installed) = constraints.installed() else { return Ok(()) };
     let Constraints { parts, graph, .. } = constraints;

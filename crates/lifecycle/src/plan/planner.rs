@@ -139,7 +139,7 @@ fn decided<'a>(situation: &Situation<'a>, options: &Options) -> Parts<'a> {
     parts
 }
 
-/// Returns the changes of a plan for all parts: the function ignores `Options::target` and `Options::except`.
+/// Returns the changes that a plan for all parts makes. The function ignores `Options::target` and `Options::except`.
 fn unlimited(situation: &Situation<'_>, options: &Options) -> Diff {
     let mut parts = decided(situation, options);
     follow_values(&mut parts, situation);

@@ -18,9 +18,9 @@ pub struct Current {
     ///
     /// The outer key is the assembly that declares the relationship. The inner key is the name of the relationship.
     pairs: HashMap<ElementName, HashMap<String, Targets>>,
-    /// The partly created pairs, by assembly and name of the relationship, as in `pairs`.
+    /// The partly created pairs. Both keys are the same as in `pairs`.
     half_made: HashMap<ElementName, HashMap<String, HalfMadeTargets>>,
-    /// The outdated pairs, by assembly and name of the relationship, as in `pairs`.
+    /// The outdated pairs. Both keys are the same as in `pairs`.
     ///
     /// A pair is outdated if its values have changed since the pair was created, or if its removal is incomplete.
     outdated: HashMap<ElementName, HashMap<String, OutdatedTargets>>,

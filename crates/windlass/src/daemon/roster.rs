@@ -235,9 +235,9 @@ impl Roster {
     }
 }
 
-/// Tells whether the time `now` is so long after the time `due` of a missing sample that the daemon was probably
-/// suspended in between. Then the daemon itself may be the reason why samples between these two times are
-/// missing.
+/// Tells whether the daemon was probably suspended between the time `due` of a missing sample and the time `now`.
+/// This is likely if `now` is much later than `due`. Then the daemon itself may be the reason why samples between
+/// these two times are missing.
 fn is_too_late(due: Timestamp, now: Timestamp) -> bool {
     const LATE: i64 = 1000;
     due.plus_millis(LATE) < now

@@ -83,8 +83,7 @@ impl Applications {
         self.failing.remove(&(name.clone(), what)).is_some()
     }
 
-    /// Tells whether the last discovery of a factory had a problem with the instance `natural`, and this problem was
-    /// `problem`.
+    /// Tells whether `problem` is the problem that the last discovery of a factory had with the instance `natural`.
     pub(super) fn has_problem(&self, factory: &AssemblyName, natural: &str, problem: &str) -> bool {
         let known = self.problems.get(factory).and_then(|known| known.get(natural));
         known.is_some_and(|known| known == problem)

@@ -7,7 +7,7 @@ use windlass_model::name::MAX_NAME;
 /// Number of characters that are reserved for the suffix of a name, such as `-2` in `vm-2`.
 const NUMBER: usize = 10;
 
-/// Returns the first name of `base`, `base-2`, `base-3` and so on that is not taken.
+/// Returns the first name that is not taken. The names are `base`, `base-2`, `base-3` and so on.
 pub(super) fn free(base: &AssemblyName, is_taken: impl Fn(&AssemblyName) -> bool) -> AssemblyName {
     free_from(base, 1, is_taken).0
 }

@@ -39,7 +39,8 @@ pub struct ApplicationStatusView {
     pub commands: Vec<OpenCommandView>,
 }
 
-/// A command of an application that has not ended: its script runs, or its final result is awaited.
+/// A command that was called on an application, and has not ended. The script of the command runs, or the final
+/// result is awaited.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct OpenCommandView {

@@ -158,8 +158,8 @@ pub struct BecauseView {
     pub reason: String,
     /// The place of the declaration that causes the wait.
     pub origin: Option<Origin>,
-    /// Whether an earlier entry has the same awaited step. The waits of the awaited step then follow the earlier
-    /// entry, and are not repeated after this entry. False if the awaited step has no waits.
+    /// Whether an earlier entry has the same awaited step. If so, the waits of the awaited step are listed after the
+    /// earlier entry, and are not repeated after this entry. False if the awaited step has no waits.
     pub repeated: bool,
 }
 

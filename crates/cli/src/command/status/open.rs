@@ -9,8 +9,8 @@ use super::super::pairs;
 use crate::alike;
 use crate::output::{BAD, ODD, say, styled};
 
-/// Prints one line about the unfinished or cancelled process of an assembly. Prints nothing if there is no such process.
-/// `lead` is the indentation of the line.
+/// Prints one line about the unfinished or cancelled process of an assembly. Prints nothing if there is no such
+/// process. `lead` is the indentation of the line.
 pub(super) fn print_process(lead: &str, assembly: &AssemblyView) {
     if let Some(process) = &assembly.process {
         let how = match &process.runs {
@@ -47,7 +47,7 @@ pub(super) fn print_additional(assembly: &AssemblyView) {
 }
 
 /// Prints the undecided calls of an assembly, with the commands that decide them. With `whole`, each call has its own
-/// command. `is_part` tells that `undecided` contains only the calls of one part.
+/// command. `is_part` tells whether `undecided` contains only the calls of one part.
 pub(super) fn print_undecided(
     assembly: &AssemblyName,
     undecided: &[UndecidedView],

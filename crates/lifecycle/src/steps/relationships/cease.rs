@@ -195,8 +195,9 @@ fn after_target_rests(
     }
 }
 
-/// Makes each source that goes down wait before it leaves the state that the relationship requires. The source waits
-/// until the steps in `ceased` have removed its pairs with all targets. `moving` contains the sources that change.
+/// Delays the sources that go down. Such a source leaves the state that the relationship requires only after the
+/// steps in `ceased`. These steps remove the pairs of the source with all targets. `moving` contains the sources that
+/// change.
 fn hold_sources_leaving<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,

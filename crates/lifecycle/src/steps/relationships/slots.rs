@@ -19,7 +19,8 @@ use super::relation::Node;
 /// target leaves the state that the relationship requires. If the plan creates such a pair, the creation comes after
 /// the source and the target have reached their required states. A pair has no turn in these cases:
 ///
-/// - One of its nodes is *tied* to several batches. For example, the node is an assembly with parts in two batches.
+/// - One of its nodes is *tied* to several batches. For example, the node may be an assembly with parts
+///   in two batches.
 /// - The relationship is *suspended* (removed before the first batch, and created again after the last one), and both
 ///   nodes go down, but not in the same turn.
 /// - The plan removes the pair for good, and no batch replaces a node of the pair.

@@ -293,7 +293,7 @@ pub async fn open_processes_are_found(harness: &impl Harness) {
     assert_eq!(open.iter().map(|process| process.id.0).collect::<Vec<_>>(), [2, 4]);
 }
 
-/// No process id is given out twice, on any handle, before or after reopening.
+/// No process id is given out twice. Several handles can be open, and the store can be closed and opened again.
 pub async fn process_ids_are_given_out_once(harness: &impl Harness) {
     let mut ids = Vec::new();
     for _ in 0..2 {
