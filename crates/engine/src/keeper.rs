@@ -20,7 +20,8 @@ use crate::stop::Stop;
 /// The interval at which stop requests are read.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
-/// Renews leases until a lease is lost, or expires because no renewal has succeeded in time. Returns the error.
+/// Renews leases until a lease is lost, or expires because no renewal has succeeded in time. Returns an error that
+/// states the cause.
 pub(crate) async fn keep(store: Arc<dyn Store>, leases: Leases) -> StoreError {
     let LeaseTerms { renew_every, expire_after } = store.lease_terms();
     let mut renewed = Instant::now();

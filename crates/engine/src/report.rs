@@ -115,8 +115,8 @@ impl World {
         before: &Published,
         record: &InstanceRecord,
     ) -> Option<LogEntry> {
-        /// The maximum number of undeclared outputs that the message lists by name. Further outputs are only counted:
-        /// `and 2 more`.
+        /// The maximum number of undeclared outputs that the warning lists by name. The warning only counts further
+        /// outputs: `and 2 more`.
         const NAMED: usize = 3;
         let declared = &self.element(element, Side::Desired)?.properties;
         let published = InstanceView::new(&record.document).outputs()?;

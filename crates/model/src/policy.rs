@@ -18,8 +18,8 @@ use crate::assembly::{Origin, Property};
 use crate::name::{ElementName, MetricName, PolicyName, PropertyName};
 use crate::template::Template;
 
-/// The default number of seconds between two published values of a metric. If this number is 0 for a metric, the
-/// values of the metric may arrive at any time. A policy then never counts a value as missing.
+/// The default publication period: the number of seconds between two published values of a metric. If a metric has the
+/// period 0, its values may arrive at any time. A policy then never counts a value as missing.
 pub const DEFAULT_PERIOD: u32 = 60;
 
 /// Returns the key under which an element publishes a metric, `<element>.<metric>`.

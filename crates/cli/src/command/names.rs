@@ -1,8 +1,8 @@
 //! The hidden command `windlass complete-names WORD…`, which completes names from the store.
 //!
-//! The scripts of `windlass completions` complete commands and options themselves. To complete names of
-//! assemblies, parts and processes, they call this hidden command with the words of the command line. The
-//! last word is incomplete. The command prints one candidate per line and changes nothing. It prints no
+//! The scripts of `windlass completions` need no help to complete commands and options. To complete names of
+//! assemblies, parts and processes, the scripts call this hidden command with the words of the command line.
+//! The last word is incomplete. The command prints one candidate per line and changes nothing. It prints no
 //! errors, because they would appear in the line that the user is typing.
 
 mod place;

@@ -11,9 +11,9 @@ use crate::settings::{CallSettingError, CallSettings, setting, text_of_setting};
 /// The properties of the driver `noop`, as a resource descriptor declares them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Settings {
-    /// The driver properties `effect` and `timeout`, which all drivers support. The engine calls this driver for every
-    /// action only if the descriptor sets `effect`. If the descriptor sets only `outputs`, the engine calls the driver
-    /// only for the action that publishes the output properties.
+    /// The driver properties `effect` and `timeout`, which all drivers support. If the descriptor sets `effect`, the
+    /// engine calls this driver for every action. If the descriptor sets `outputs` without `effect`, the engine calls
+    /// the driver only for the action that publishes the output properties.
     pub(super) common: CallSettings,
     /// The published output properties, each with the input property that provides its value.
     pub(super) outputs: Vec<(PropertyName, PropertyName)>,

@@ -164,8 +164,10 @@ mod exposed {
 }
 
 impl Engine {
-    /// Submits an intent as a request. Another program later executes the intent, and makes the plan then. If the
-    /// request does not permit every plan, the function also makes a plan, to find out whether consent is missing.
+    /// Submits an intent as a request. Another program later executes the intent, and makes the plan then.
+    ///
+    /// If the consent of the request is not `Consent::Any`, this function also makes a plan now, to find out whether
+    /// consent is missing. It makes no plan while a process is changing the assembly.
     ///
     /// # Errors
     /// [`EngineError::NeedsConsent`], or an error of the store.

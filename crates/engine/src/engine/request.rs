@@ -213,8 +213,8 @@ impl Request {
         Self { refresh: within, ..self }
     }
 
-    /// Returns the request with the expected conditions of parts, such as gone or broken. If the health checks find
-    /// other conditions than `observed`, the intent is refused.
+    /// Sets the conditions that the health checks must find, for example that a part is gone, and returns the changed
+    /// request. If the checks find other conditions than `observed`, the intent is refused.
     pub fn as_observed(self, observed: BTreeMap<ElementName, Condition>) -> Self {
         Self { observed: Some(observed), ..self }
     }

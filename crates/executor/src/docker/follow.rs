@@ -42,7 +42,8 @@ pub(crate) struct Follower {
     pending: Option<(Stream, Vec<u8>)>,
 }
 
-/// The signal that a follower must stop: its receiver was dropped, or it has sent all events of the job.
+/// The signal that a follower must stop: the receiver of the events was dropped, or the follower has sent all
+/// events of the job.
 struct Over;
 
 impl Follower {

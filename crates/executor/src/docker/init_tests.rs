@@ -7,7 +7,8 @@ use tokio::{io::AsyncWriteExt, process::Command, time::timeout};
 use super::{input::Input, tools::PROGRAM};
 use crate::Job;
 
-/// Maximum time of a test. The program gives up after ten seconds if it can't kill a process.
+/// Maximum time of a job in a test. It is longer than the ten seconds after which `docker/init` gives up a process that
+/// it can't kill.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// A seccomp filter that lets the system call `openat2` fail with EPERM. Each row is a `struct sock_filter`.

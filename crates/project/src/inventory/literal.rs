@@ -101,7 +101,8 @@ fn is_word(word: &str) -> bool {
     matches!(word, "True" | "False" | "None") || is_number(word)
 }
 
-/// Tells whether a word is a number in Python. A whole number other than 0 does not begin with the digit 0.
+/// Tells whether a word is a number in Python. For example, `017` is no number: in Python, a whole number other than 0
+/// must not begin with the digit 0.
 fn is_number(word: &str) -> bool {
     let number = word.strip_prefix(['-', '+']).unwrap_or(word).to_ascii_lowercase();
     for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {

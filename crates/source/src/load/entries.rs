@@ -1,4 +1,4 @@
-//! Processes the entries of a mapping: duplicate keys and merge keys.
+//! Processes duplicate keys and merge keys in the entries of a mapping.
 
 use std::collections::HashSet;
 use std::sync::Arc;

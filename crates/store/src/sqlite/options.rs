@@ -45,7 +45,7 @@ impl Options {
         self
     }
 
-    /// Sets the source of monotonic time. The store measures by this time how old a lease is, unless the
+    /// Sets the source of monotonic time. The store uses this source to measure the age of a lease, unless the
     /// machine has been rebooted since the last renewal of the lease.
     #[must_use]
     pub fn uptime(mut self, uptime: Arc<dyn Uptime>) -> Self {

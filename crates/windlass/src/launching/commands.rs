@@ -227,10 +227,10 @@ impl Launcher<'_> {
         }
     }
 
-    /// Checks the health of an application whose command awaits its result. If a script reports that the application is
-    /// destroyed, removes the application, and returns `true`.
+    /// Checks the health of an application, because the check may report the result of an open command. If a script
+    /// reports that the application is destroyed, removes the application, and returns `true`.
     ///
-    /// The operator has not named the application to confirm its absence. So the absence is
+    /// The operator has not asked for a check of this application by name. So the absence of all instances is
     /// [doubted](Absence::Doubted), as in a check of all applications.
     async fn is_destroyed_meanwhile(&self, name: &AssemblyName, stop: &Stop) -> Result<bool, Error> {
         let engine = self.windlass.engine(self.windlass.store_of(name).await?);

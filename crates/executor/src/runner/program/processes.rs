@@ -21,7 +21,8 @@ use crate::{
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LAST_PAUSE: Duration = Duration::from_millis(20);
 
-/// Maximum time for a killed process to disappear. A process that waits for a broken disk can't be killed.
+/// Maximum time from SIGKILL to the end of a process. Some processes never end after SIGKILL, for example because they
+/// wait for a broken disk.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
 
 /// The processes of one job, and the progress of ending them.
