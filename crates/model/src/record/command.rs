@@ -138,7 +138,7 @@ impl CommandRecord {
         entry
     }
 
-    /// Tells whether a result is intermediate, so that more results of its command may follow.
+    /// Tells whether a result is intermediate. After an intermediate result, more results of its command may follow.
     pub fn is_intermediate(result: &Value) -> bool {
         result[INTERMEDIATE] == true
     }

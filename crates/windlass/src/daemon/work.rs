@@ -267,8 +267,8 @@ impl Work {
         });
     }
 
-    /// Starts the discovery of a factory for the scheduled time `fired` in a task, unless another daemon has already
-    /// run the discovery for this time.
+    /// Starts a task that runs the discovery of a factory for the scheduled time `fired`. If another daemon has already
+    /// run the discovery for this time, the task does not run it again.
     pub(super) fn discover(&mut self, windlass: Arc<Windlass>, factory: AssemblyName, fired: Timestamp) {
         let context = self.context.clone();
         self.spawn(async move {
