@@ -47,8 +47,8 @@ impl CommandRecord {
         (self.state, self.ended) = (state, Some(now));
     }
 
-    /// Tells whether the deadline for results has passed and the command is still open. An open command
-    /// without a deadline counts as overdue.
+    /// Tells whether the command is overdue: still open, although the deadline for its results has passed. An
+    /// open command without a deadline also counts as overdue.
     pub fn is_overdue(&self, now: Timestamp) -> bool {
         self.state == CommandState::Open && self.deadline.is_none_or(|deadline| deadline < now)
     }

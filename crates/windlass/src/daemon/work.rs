@@ -207,9 +207,9 @@ impl Work {
         (Self { context, tasks: JoinSet::new(), looks: Arc::new(Semaphore::new(LOOKS)) }, received)
     }
 
-    /// Starts a task that runs the future `intent`, and then sends [`Message::Ended`] to the daemon. The message contains
-    /// a notice about the end of the intent. If `intent` returns `None`, there is no notice. If `intent` fails, the notice
-    /// states that the action `what` was refused.
+    /// Starts a task that runs the future `intent`, and then sends [`Message::Ended`] to the daemon. The message
+    /// contains a notice about the end of the intent. If `intent` returns `None`, there is no notice. If `intent`
+    /// fails, the notice states that the action `what` was refused.
     pub(super) fn intent(
         &mut self,
         assembly: AssemblyName,
