@@ -211,7 +211,8 @@ impl Component {
         self.cluster.as_ref()?.each.as_ref()
     }
 
-    /// Tells whether the component is a group: it has a `cluster`, or a `quantity` other than the literal 1.
+    /// Tells whether the component is a group. A component is a group if it has a `cluster`, or a `quantity` other than
+    /// the literal 1.
     pub fn is_plural(&self) -> bool {
         self.cluster.is_some() || self.quantity.as_ref().is_some_and(|q| q.literal() != Some("1"))
     }
@@ -315,8 +316,8 @@ pub struct RelationshipDecl {
     /// State of a target: the key `target-state`. `target_modifier` tells whether the relationship is created
     /// before or after a target reaches this state.
     pub target_state: State,
-    /// Whether the relationship is created before (`pre`) or after (`post`) a target reaches `target_state`: the
-    /// key `target-state-modifier`. The default is `pre`.
+    /// The key `target-state-modifier`: whether the relationship is created before (`pre`) or after (`post`) a target
+    /// reaches `target_state`. The default is `pre`.
     pub target_modifier: Modifier,
     /// Arguments of the operations in `create` and `cease`.
     pub properties: Properties,

@@ -420,7 +420,7 @@ impl EngineError {
         }
     }
 
-    /// Tells whether the input of the user is wrong, in contrast to a failure of the execution.
+    /// Tells whether wrong input of the user caused the error. The result is `false` for a failure of the execution.
     pub fn is_input(&self) -> bool {
         match self {
             Self::Unknown { .. } | Self::NameTaken { .. } | Self::Nothing | Self::AlreadyHere(_) => true,

@@ -43,8 +43,8 @@ pub struct Checked<'m> {
 }
 
 impl Checked<'_> {
-    /// Returns the id and the type of a pin whose value a launch can set, by its id as text, such as
-    /// `configuration.size`. Returns `None` if the application exposes no such pin.
+    /// Finds a pin whose value a launch can set, and returns its id and its type. `id` is the id of the pin as text,
+    /// such as `configuration.size`. Returns `None` if the application exposes no such pin.
     pub fn parameter(&self, id: &str) -> Option<(PinId, &ValueType)> {
         let id: PinId = id.parse().ok()?;
         let kind = self.settable(self.visible.pin(&id)?)?;

@@ -31,7 +31,7 @@ impl Manifest {
 /// The type of a component.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ComponentType {
-    /// `scripted.Component`: something outside windlass that scripts manage.
+    /// `scripted.Component`: something that exists outside of windlass, and is managed by scripts.
     Scripted,
     /// `scripted.ComponentFactory`: a factory. The factory contains the configuration that applications of one kind
     /// share, such as credentials. A script of the factory finds existing instances.

@@ -74,10 +74,10 @@ fn is_or_ends_with(key: &str, name: &str) -> bool {
     key.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }
 
-/// Returns the values that follow a name and a colon in a text that is not valid YAML. A quoted value ends at
-/// its closing quote. A plain scalar ends at the end of its line, at a comma, or at `}`. Quoted values are returned
-/// in raw and in decoded form. The following lines also belong to the value if their indentation is deeper than the
-/// indentation of the name.
+/// Returns the values that follow a name and a colon in a text that is not valid YAML. In the line of the name, a
+/// quoted value ends at its closing quote. A plain scalar ends at the end of this line, at a comma, or at `}`. Quoted
+/// values are returned in raw and in decoded form. The function also returns the lines below the name that are
+/// indented deeper than the line of the name.
 fn after(text: &str, name: &str) -> Vec<String> {
     let values = |(at, _): (usize, &str)| {
         let rest = text[at + name.len()..].trim_start_matches(['"', '\'']).trim_start_matches(' ');

@@ -194,8 +194,8 @@ impl Reader<'_> {
         self.problems.push(problem);
     }
 
-    /// Reads a document for an adapter, which is a program that runs the script. The document contains the path of the
-    /// script below `script`, and the input document of the script below `arguments`.
+    /// Reads the input document of an adapter, which is a program that runs the script. In this document, the key
+    /// `script` contains the path of the script, and the key `arguments` contains the input document of the script.
     fn adapted(&mut self, root: Option<&Node>) -> Request {
         let top = root.and_then(|root| self.mapping(root, "a request to an adapter"));
         self.known(top, "a request to an adapter", &[SCRIPT, ARGUMENTS]);

@@ -198,8 +198,8 @@ fn characters(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().filter(|&c| c != '\u{feff}').count() }
 }
 
-/// Converts a byte offset to 32 bits. The loader refuses texts that are too long, so the offset never
-/// saturates.
+/// Converts a byte offset to 32 bits. An offset that does not fit would become `u32::MAX`. The loader refuses texts
+/// that are long enough for such an offset.
 fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }

@@ -195,9 +195,9 @@ impl Update {
 /// are equal, or one path is above the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict<'u> {
-    /// A path of the receiver of [`conflicts`](Update::conflicts): the update on which the method was called.
+    /// A path of the update on which the method [`conflicts`](Update::conflicts) was called.
     pub path: &'u Path,
-    /// A path of the other update: the argument of [`conflicts`](Update::conflicts).
+    /// A path of the update that was the argument of [`conflicts`](Update::conflicts).
     pub other: &'u Path,
 }
 

@@ -25,7 +25,7 @@ use crate::open::Windlass;
 /// but not the job.
 const QUEUE: usize = 256;
 
-/// Maximum length of an unfinished line in bytes. A longer line is split.
+/// Maximum number of bytes of an unfinished line. A longer line is split.
 const LONGEST: usize = 8 * 1024;
 
 /// Maximum number of attempts to find a job. The first attempt can fail, because a job is recorded before it

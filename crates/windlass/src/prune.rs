@@ -25,7 +25,7 @@ pub struct PruneView {
     pub assemblies: Vec<PrunedView>,
     /// The assemblies that were skipped, because another program holds their leases.
     pub held: Vec<HeldView>,
-    /// The assemblies whose old records could not be removed, or not completely.
+    /// The assemblies with old records that could not be removed. Some of their old records may have been removed.
     pub failed: Vec<UnprunedView>,
 }
 

@@ -130,7 +130,7 @@ impl<'a> Check<'a, '_> {
         }
     }
 
-    /// Checks the values that the assembly gives to a component against the component's descriptor.
+    /// Checks whether the values that the assembly gives to a component match the component's descriptor.
     pub(super) fn given_values(&mut self, component: &'a Component, descriptor: &Descriptor) {
         for (name, given) in &component.properties {
             let Some(declared) = descriptor.properties().get(name) else {

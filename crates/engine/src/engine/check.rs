@@ -1,10 +1,10 @@
-//! Health checks of applications. Their reports may change the records.
+//! Health checks of applications. The reports of a check may change the records.
 //!
 //! One check covers several applications that have the same package, location and configuration. Each application is
-//! an assembly of its own. The check itself needs no lease. A daemon holds the lease of the factory during the
-//! check, so that no other daemon checks at the same time. A report that changes the records of an assembly is
-//! applied under a short lease of that assembly. The report is dropped if the records have changed since the check
-//! began. A report that changes nothing writes nothing.
+//! an assembly of its own. A check needs no leases of the checked applications. Only a daemon holds a lease during the
+//! check: the lease of the factory. So no other daemon checks at the same time. A report that changes the records of
+//! an assembly is applied under a short lease of that assembly. The report is dropped if the records have changed
+//! since the check began. A report that changes nothing writes nothing.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -7,7 +7,7 @@ use windlass_model::record::InstanceRecord;
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Change, Snapshot};
 
-/// The texts of the secrets of an assembly. The map does not contain secrets that are not text or can't be opened.
+/// The texts of the secrets of an assembly. The map omits a secret that can't be opened, or whose value is no text.
 #[derive(Default)]
 pub(crate) struct Secrets(BTreeMap<SecretRef, Sensitive<String>>);
 

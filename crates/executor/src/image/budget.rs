@@ -9,8 +9,8 @@ use crate::image::{ImageError, ImageLimits};
 
 /// Maximum number of bytes between the contents of two entries of a tar file, and after the last entry. These bytes are
 /// the padding, the header of the next entry, and its long name, long link target and extended attributes. The crate
-/// `tar` keeps these bytes in memory. Container engines read layers with Go's `archive/tar`. It has the same limit for
-/// each of three items: the long name, the long link target and the extended attributes.
+/// `tar` keeps these bytes in memory. Container engines read layers with Go's `archive/tar`. This library has the same
+/// limit for each of three items: the long name, the long link target and the extended attributes.
 const HEADER_BYTES: u64 = 1 << 20;
 
 /// Maximum average number of such bytes per entry.

@@ -31,8 +31,8 @@ pub struct ImageName {
 pub enum Reference {
     /// A name in the store.
     Name(ImageName),
-    /// Digest of the image's config (which is the id of the image), or of the image's manifest. As text, the
-    /// reference is `sha256:…` or `name@sha256:…`.
+    /// Digest of the image's config, or of the image's manifest. The digest of the config is also the id of the
+    /// image. As text, the reference is `sha256:…` or `name@sha256:…`.
     Digest(Digest),
     /// A file or folder that contains exactly one image. As text, the reference is a path that starts with `/`,
     /// `./` or `../`.

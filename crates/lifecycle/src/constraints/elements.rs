@@ -28,7 +28,7 @@ pub(crate) struct Constraints<'a> {
     ///
     /// A pair is one source and one target of a relationship. A node of the pair changes in the batch.
     pub(crate) begins: Vec<(u32, Draft)>,
-    /// The steps that create pairs in which a node belongs to a group that changes in batches.
+    /// The steps that create pairs with a node of a group that changes in batches.
     ///
     /// Each entry contains the number of the group, the number of the batch in which the step runs (its *turn*), and
     /// the step. The next batch of the group waits for the step.

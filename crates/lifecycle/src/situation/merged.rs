@@ -145,7 +145,7 @@ fn calls(relationship: &Relationship) -> bool {
     !relationship.create.is_empty() || !relationship.cease.is_empty()
 }
 
-/// Relationships by the assembly that declares them and by name.
+/// Relationships. The key of a relationship consists of the assembly that declares it, and its name.
 type Known<'a> = IndexMap<(&'a ElementName, &'a RelationshipName), Relationship>;
 
 fn relationships<'a>(

@@ -47,8 +47,8 @@ impl CommandRecord {
         (self.state, self.ended) = (state, Some(now));
     }
 
-    /// Tells whether the deadline for results has passed and the command is still open. An open command
-    /// without a deadline counts as overdue.
+    /// Tells whether the command is overdue: still open, although the deadline for its results has passed. An
+    /// open command without a deadline also counts as overdue.
     pub fn is_overdue(&self, now: Timestamp) -> bool {
         self.state == CommandState::Open && self.deadline.is_none_or(|deadline| deadline < now)
     }
@@ -138,7 +138,7 @@ impl CommandRecord {
         entry
     }
 
-    /// Tells whether a result is intermediate, so that more results of its command may follow.
+    /// Tells whether a result is intermediate. After an intermediate result, more results of its command may follow.
     pub fn is_intermediate(result: &Value) -> bool {
         result[INTERMEDIATE] == true
     }

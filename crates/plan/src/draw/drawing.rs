@@ -124,7 +124,7 @@ pub enum Shape {
     Quiet,
 }
 
-/// An edge from one node to a second node, which depends on the first node.
+/// An edge from one node to a second node. The second node depends on the first node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Edge {
     /// The index of the edge's first node in [`Drawing::nodes`].

@@ -129,7 +129,7 @@ struct Group {
 
 /// An inventory that is being read.
 struct Draft {
-    /// A copy of the inventory's source, with all text masked and the same line breaks. The places of problems
+    /// A copy of the inventory's source in which all text is masked. The line breaks stay. The places of problems
     /// refer to this copy, because the inventory may contain secrets.
     shape: Arc<Source>,
     groups: IndexMap<String, Group>,

@@ -1,4 +1,4 @@
-//! The implementation of [`Host`]: functions access the evaluation and the outside world through it.
+//! The implementation of [`Host`]. Through it, functions such as `read` access the evaluator and the outside world.
 
 use std::path::Path;
 use std::time::Duration;

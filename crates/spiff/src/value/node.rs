@@ -176,7 +176,7 @@ pub struct Annotations {
     pub key_name: Option<Arc<str>>,
     /// Name of the tag that the marker `&tag:` declares. A leading `*` makes the tag global.
     pub tag: Option<Arc<str>>,
-    /// Whether the value is `~~`, so that the node is removed from its map or list.
+    /// Whether the value is `~~`. A node with this value is removed from its map or list.
     pub undefined: bool,
     /// Whether the node has a problem of its own. A problem of another node, on which the node depends, does
     /// not count.

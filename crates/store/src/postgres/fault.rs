@@ -69,8 +69,8 @@ fn is_read_only(code: &SqlState) -> bool {
     [SqlState::READ_ONLY_SQL_TRANSACTION, SqlState::INSUFFICIENT_PRIVILEGE].contains(code)
 }
 
-/// Tells whether the cause of an error is outside of windlass, so that the user must resolve the error. Such
-/// causes are a broken connection, a rejected login, a missing database, a shutdown of the server, and a lack of
+/// Tells whether the cause of an error is outside of windlass. The user must resolve such an error. The causes
+/// are a broken connection, a rejected login, a missing database, a shutdown of the server, and a lack of
 /// connections or other resources.
 fn is_connection(code: &SqlState) -> bool {
     ["08", "28", "3D", "57P", "53"].iter().any(|class| code.code().starts_with(class))

@@ -56,9 +56,9 @@ fn is_healed(element: &ElementName, metrics: &Reads) -> bool {
 ///
 /// A metric of the kind [`MetricKind::Integrity`] states whether the part works. Three rules apply to this metric only:
 ///
-/// - If the check finds that the part is not well, the value is BROKEN, even if the check reports OK.
+/// - If the check finds that the part is not well, the value is BROKEN, even if the signal of the metric is OK.
 /// - If the check could not run, the sample is [`Reading::Unseen`].
-/// - If the check finds that the part is well and reports no value, the value is OK.
+/// - If the check finds that the part is well, and the metric has no signal, the value is OK.
 fn samples(seen: &Seen, read: &BTreeMap<String, Read>) -> Vec<Result<Sample, String>> {
     let reading = |name: &str, kind: &MetricKind| {
         let said = seen.metrics.get(name).filter(|said| !said.is_null()).map(text_of);

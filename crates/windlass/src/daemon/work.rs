@@ -207,9 +207,9 @@ impl Work {
         (Self { context, tasks: JoinSet::new(), looks: Arc::new(Semaphore::new(LOOKS)) }, received)
     }
 
-    /// Starts a task that runs the future `intent`, and then sends [`Message::Ended`] to the daemon. If `intent`
-    /// returns `None`, the message contains no notice. If `intent` fails, the notice states that the action `what` was
-    /// refused.
+    /// Starts a task that runs the future `intent`, and then sends [`Message::Ended`] to the daemon. The message
+    /// contains a notice about the end of the intent. If `intent` returns `None`, there is no notice. If `intent`
+    /// fails, the notice states that the action `what` was refused.
     pub(super) fn intent(
         &mut self,
         assembly: AssemblyName,
@@ -267,8 +267,8 @@ impl Work {
         });
     }
 
-    /// Starts the discovery of a factory for the scheduled time `fired` in a task, unless another daemon has already
-    /// run the discovery for this time.
+    /// Starts a task that runs the discovery of a factory for the scheduled time `fired`. If another daemon has already
+    /// run the discovery for this time, the task does not run it again.
     pub(super) fn discover(&mut self, windlass: Arc<Windlass>, factory: AssemblyName, fired: Timestamp) {
         let context = self.context.clone();
         self.spawn(async move {

@@ -64,7 +64,7 @@ pub enum LaunchError {
         /// chosen no service.
         chosen: Option<AssemblyName>,
     },
-    /// A pin of the factory must receive the instances of another factory, and receives none.
+    /// A pin of the factory must receive the instances of another factory, but receives no instances.
     #[error("`{title}` needs the interface of `{mapping}`, which its factory `{factory}` requires: {why}")]
     PendingReference {
         /// The title of the application.

@@ -360,7 +360,8 @@ impl<'w> Launcher<'w> {
     /// a script reports that an application is destroyed, removes the application; its history stays.
     ///
     /// There is one exception. If no names are given, and the scripts find none of several instances of a factory, the
-    /// checks of these instances fail. For example, the scripts may have the credentials of another account.
+    /// checks of these instances fail. The instances may still exist: the scripts may have the credentials of another
+    /// account, and so see none of the instances.
     ///
     /// # Errors
     /// Fails if one of the names is not an application, `stop` is triggered, or the store fails.
