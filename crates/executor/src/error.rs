@@ -47,7 +47,7 @@ pub enum RuntimeError {
     Unavailable {
         /// The kind of the runtime.
         runtime: String,
-        /// The problem, for people.
+        /// A text for people that describes the problem.
         problem: String,
     },
 }

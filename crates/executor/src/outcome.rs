@@ -141,7 +141,7 @@ pub enum StartFailure {
     NotExecutable {
         /// The program as the job names it.
         program: String,
-        /// The reason, for people.
+        /// A text for people that describes the reason.
         why: String,
     },
     /// The image does not exist, neither locally nor in its registry.

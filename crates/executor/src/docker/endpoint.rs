@@ -108,7 +108,7 @@ pub enum EndpointError {
     Config {
         /// The path of the configuration file.
         path: PathBuf,
-        /// The problem, for people.
+        /// A text for people that describes the problem.
         problem: String,
     },
     /// No Podman socket exists.

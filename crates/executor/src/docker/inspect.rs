@@ -259,7 +259,7 @@ async fn has_lines(engine: &Engine, id: &JobId, inspected: &InspectedJob) -> Res
     Ok(inspected.record.on_owner_death == OnOwnerDeath::Finish && !copied(engine, id).await?.is_empty())
 }
 
-/// The reason why a job is lost, for people.
+/// A text for people: the reason why a job is lost.
 pub(crate) const LOST: &str =
     "its container was killed by another program, or the engine or its machine stopped";
 

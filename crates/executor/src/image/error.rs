@@ -34,7 +34,7 @@ pub enum ImageError {
         path: PathBuf,
         /// The name of the document in the file or folder.
         document: String,
-        /// The problem, for people.
+        /// A text for people that describes the problem.
         problem: String,
     },
     /// The digest of a document or layer differs from the digest that the image states.
@@ -42,7 +42,7 @@ pub enum ImageError {
     Digest {
         /// The file or folder with the image.
         path: PathBuf,
-        /// Description of the document or layer, for people.
+        /// A text for people that describes the document or layer.
         what: String,
         /// Digest that the image states.
         expected: Digest,
@@ -56,7 +56,7 @@ pub enum ImageError {
         layer: String,
         /// Name of the entry.
         entry: String,
-        /// The problem, for people.
+        /// A text for people that describes the problem.
         problem: String,
     },
     /// An image exceeds a limit.
@@ -88,7 +88,7 @@ pub enum ImageError {
     MountPoint {
         /// The path as given.
         path: String,
-        /// The problem, for people.
+        /// A text for people that describes the problem.
         problem: String,
     },
     /// A file contains several images, but the request needs exactly one.

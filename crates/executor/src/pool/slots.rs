@@ -150,9 +150,9 @@ impl Slots {
         drop(permit);
     }
 
-    /// Keeps an idle container for later jobs. Removes the container if the pool is closed, or if the pool has too many
-    /// containers. This can happen because no job can take a container while the pool pings it. In the meantime, a job
-    /// may start an additional container.
+    /// Keeps an idle container for later jobs. Removes the container if the pool is closed, or if the pool already has
+    /// its maximum number of containers. The pool can exceed the maximum as follows: while the pool pings a container, no
+    /// job can take this container, so a job may start an additional one.
     fn keep(&self, container: Idle) {
         let mut state = self.state();
         if self.permits.is_closed() || state.there > self.size {

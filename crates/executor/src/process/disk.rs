@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// The reason why a job is lost, for people.
+/// A text for people: the reason why a job is lost.
 const LOST: &str = "its supervisor died before it ended";
 
 /// The folders of one runtime.
