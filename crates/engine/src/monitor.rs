@@ -138,7 +138,7 @@ struct Rule {
     /// The period in which the next sample is expected, in milliseconds. `None` means that samples may arrive at any
     /// time, and that no sample counts as missing.
     period: Option<i64>,
-    /// The time at which the next sample will count as missing; `None` if no sample counts as missing.
+    /// The time at which the next sample will count as missing; `None` if the rule has no `period`.
     due: Option<Timestamp>,
     /// The last reading of each source. When all sources have a reading, the readings are counted as one sample, and
     /// this map is cleared.

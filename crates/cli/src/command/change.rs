@@ -143,8 +143,8 @@ async fn down(args: DownArgs) -> ExitCode {
     change.run_in(&windlass, request).await
 }
 
-/// Finds parts of an assembly, and returns their full names, such as `shop__web__2`. Fails if the assembly has no such
-/// part.
+/// Finds the parts of an assembly that `parts` lists by name or id. Returns their full names, such as `shop__web__2`.
+/// Fails if the assembly lacks one of these parts.
 async fn parts_of(
     windlass: &Windlass,
     name: &AssemblyName,

@@ -74,7 +74,7 @@ pub enum Offered {
 /// For each parameter from a file, the place of the parameter in the file. Messages show these places.
 #[derive(Debug, Clone, Default)]
 pub struct GivenPlaces {
-    /// Places of the names of parameters, by name.
+    /// The place at which each parameter is named. The key is the name of the parameter.
     pub names: BTreeMap<String, Place>,
     /// Places of the entries of lists, by the name of the parameter that contains the list.
     pub entries: BTreeMap<String, Vec<Place>>,

@@ -107,7 +107,7 @@ impl Records<'_> {
     }
 
     /// Reads a package from the store. If an assembly pins the package, `pinned_by` is the name of the package's
-    /// descriptor. If the store then lacks the package, the function returns [`EngineError::PackageGone`] with this
+    /// descriptor. If the store lacks a pinned package, the function returns [`EngineError::PackageGone`] with this
     /// name. Without `pinned_by`, the function returns `None` for a missing package.
     pub(super) async fn package(
         &self,

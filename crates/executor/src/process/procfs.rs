@@ -51,7 +51,7 @@ const ASSIGNMENT: Duration = Duration::from_micros(2);
 /// is at least this number.
 const PID_MAX: u32 = 32_768;
 
-/// The id of a process, and the time of its start or an earlier time.
+/// The id of a process, and the approximate time of its start. For a child, the time is not later than the start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Birth {
     pub(crate) pid: i32,

@@ -104,7 +104,7 @@ impl From<Missing> for Awaited {
 }
 
 impl Awaited {
-    /// Creates a list; none if nothing is missing.
+    /// Sorts the missing outputs and instance ids, and removes duplicates. Returns `None` if nothing is missing.
     pub(super) fn of(mut missing: Vec<Missing>) -> Option<Self> {
         missing.sort_unstable();
         missing.dedup();

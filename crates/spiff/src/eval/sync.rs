@@ -74,7 +74,7 @@ fn attempt(expr: &Child, sync: &Arc<Sync>, env: &Env, locally: bool) -> Result<E
     }
 }
 
-/// Tells whether the condition holds; `None` if that is not known yet.
+/// Tells whether the condition of a `sync` expression holds; `None` if that is not known yet.
 fn condition(
     sync: &Arc<Sync>,
     names: &Map,

@@ -1,4 +1,4 @@
-//! Reads a store that can't be written, because its folder is read-only or its disk is full.
+//! Reads a store that can't be written: its file or folder is read-only, or its disk is full.
 
 use std::ffi::OsString;
 use std::fs::Metadata;

@@ -84,8 +84,8 @@ impl Writer {
         Self { queue: None, refusal, waiting: Arc::default(), path, thread: None }
     }
 
-    /// Queues a write. The future resolves once the write is durable. The thread executes the write even if the
-    /// future is not polled.
+    /// Queues a write. The future resolves once the write is durable. The writer thread executes the write even if
+    /// the future is not polled.
     pub(super) fn submit<W, T>(
         &self,
         write: QueuedWrite<W>,

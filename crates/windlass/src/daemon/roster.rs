@@ -46,7 +46,7 @@ impl Watched {
 /// The result of [`Roster::sample`].
 #[derive(Default)]
 pub(super) struct Counted {
-    /// The changes that policies demand because of the sample.
+    /// The changes that policies demand because of the sample that was passed to [`Roster::sample`].
     pub(super) demands: Vec<Demand>,
     /// The parts that are now well again after the daemon has healed them.
     pub(super) well: Vec<ElementName>,

@@ -43,8 +43,9 @@ pub struct LaunchInput {
     pub factory: Option<AssemblyName>,
     /// Values of the configuration pins, by the exposed ids of the pins.
     pub parameters: BTreeMap<String, Value>,
-    /// The values of environment variables, by the names of the variables without a prefix: `CONFIGURATION_SIZE` for the
-    /// pin `configuration.size`. A pin without an entry in `parameters` gets the value of its variable.
+    /// The values of environment variables. A key is the name of a variable, without a prefix such as
+    /// `WINDLASS_PARAM_`. For example, the key for the pin `configuration.size` is `CONFIGURATION_SIZE`. A pin without
+    /// an entry in `parameters` gets the value of its variable.
     pub variables: BTreeMap<String, String>,
     /// The parameters whose values were on the command line, where other people could see them.
     pub open: Vec<String>,

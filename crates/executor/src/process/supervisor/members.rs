@@ -115,9 +115,9 @@ impl Members {
                 && self.alive().is_ok_and(|alive| alive.is_empty())
     }
 
-    /// Kills the remaining processes of the job. Repeats this until no process is left, or until [`KILL_LIMIT`] has
-    /// passed, because a process may start another process before it is killed. Returns the names of the processes
-    /// that the first check found.
+    /// Kills the remaining processes of the job. A process may start another process before it is killed. So the
+    /// function searches and kills again until no process is left, or until [`KILL_LIMIT`] has passed. Returns the
+    /// names of the processes that the first search found.
     pub(crate) async fn kill(&self) -> Vec<String> {
         let limit = Instant::now() + KILL_LIMIT;
         let mut pause = FIRST_PAUSE;
