@@ -218,8 +218,8 @@ impl AssemblyInput {
         self
     }
 
-    /// Sets the maximum time for the health checks before planning. The plan repairs the parts that the
-    /// checks find gone or broken. `None` disables the checks. Default: [`REFRESH_TIMEOUT`].
+    /// Sets the maximum time for the health checks before planning. The plan repairs the parts that
+    /// are gone or broken according to the checks. `None` disables the checks. Default: [`REFRESH_TIMEOUT`].
     pub fn refresh(mut self, within: Option<Duration>) -> Self {
         self.refresh = within;
         self

@@ -42,7 +42,7 @@ pub(crate) struct Follower {
     pending: Option<(Stream, Vec<u8>)>,
 }
 
-/// The signal that a follower must stop: the receiver of the events was dropped, or the follower has sent all
+/// Signals that a follower must stop: the receiver of the events was dropped, or the follower has sent all
 /// events of the job.
 struct Over;
 

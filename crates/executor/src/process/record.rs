@@ -34,9 +34,9 @@ pub(crate) struct Record {
 /// with a line break, the function ignores the line. In this case, the line is still being written, or its writer died.
 ///
 /// # Errors
-/// All errors of reading. [`io::ErrorKind::InvalidData`] when the file is no JSON, because a power cut has truncated
-/// it. [`io::ErrorKind::Unsupported`] when the file is JSON, but not of this version. A later version of this
-/// program may have written it.
+/// All errors of reading. [`io::ErrorKind::InvalidData`] when the file is no JSON: a power cut may have truncated it.
+/// [`io::ErrorKind::Unsupported`] when the file is JSON, but not of this version. A later version of this program may
+/// have written it.
 pub(crate) fn read(folder: &JobFolder) -> io::Result<Option<Record>> {
     let Some(bytes) = read_if_there(&folder.record())? else { return Ok(None) };
     let first = bytes.iter().position(|byte| *byte == b'\n');

@@ -155,8 +155,8 @@ pub struct MaxUnavailableError(
 );
 
 impl MaxUnavailable {
-    /// One node at a time. This is the default for a group that gets additional nodes, or that a relationship connects
-    /// with an element outside of the group.
+    /// One node at a time. This is the default in two cases: a group gets additional nodes, or a relationship
+    /// connects the group with an element outside of it.
     pub const ONE: Self = Self::Nodes(NonZeroU32::MIN);
 
     /// Returns how many nodes of a group of `nodes` nodes may be down at once. The result is at least 1.

@@ -41,7 +41,7 @@ pub enum ResolveError {
 /// output, the list increases the count by 2.
 pub const MAX_AWAITED: usize = 1 << 21;
 
-/// The maximum size of a text in bytes, after the values of its references `${…}` have been inserted.
+/// The maximum size in bytes of a text whose references `${…}` have been replaced by their values.
 pub const MAX_VALUE: usize = 4 << 20;
 
 /// Formats a number of bytes that is a multiple of 1024.
