@@ -339,7 +339,7 @@ fn is_surplus(surplus: &BTreeSet<ElementName>, change: &ElementChange) -> bool {
     change.kind == ElementChangeKind::Removed && surplus.iter().any(|node| change.element.is_in(node))
 }
 
-/// Refuses the intent `requested` on the application `name`, if no application can be changed by such an intent.
+/// Refuses the intent `requested` for the application `name`, if intents of this kind can't change applications.
 fn refuse_for_application(name: &AssemblyName, requested: &Intent) -> Result<(), EngineError> {
     if requested.suits_applications() {
         return Ok(());
