@@ -657,7 +657,7 @@ fn code(ended: &Ended) -> ExitCode {
     }
 }
 
-/// Formats a value in one line. In a text, the function only escapes the line breaks. It writes any other value as JSON.
+/// Formats a value in one line. In a text, only the line breaks are escaped. Any other value becomes JSON.
 pub(crate) fn text(value: &Value) -> String {
     match value {
         Value::String(text) => one_line(text).into_owned(),
