@@ -198,7 +198,7 @@ fn by_strangeness(source: &Source, root: &Mapping) -> Option<Foreign> {
     Some(Foreign::new(format!("a document of another sort, with {}{more}", shown.join(", ")), first))
 }
 
-/// Recognises an Ansible playbook, which is a list, by the keys of its first entry.
+/// Recognises an Ansible playbook by the keys of its first entry. A playbook is a list.
 fn by_items(root: &Node) -> Option<Foreign> {
     let first = root.as_sequence()?.first()?.as_mapping()?;
     let entry = ["hosts", "tasks", "roles"].into_iter().find_map(|key| first.entry(key))?;

@@ -47,7 +47,7 @@ pub enum RuntimeError {
     Unavailable {
         /// The kind of the runtime.
         runtime: String,
-        /// A text for people that describes the problem.
+        /// A description of the problem, as text for people.
         problem: String,
     },
 }

@@ -15,7 +15,7 @@ pub(crate) const ABOVE_ALL: u8 = 5;
 
 /// Returns the rank of a state that a relationship declares for its source or target.
 ///
-/// The states Broken and Failed have no rank, but a relationship cannot declare them.
+/// This state is never Broken or Failed. Those two states have no rank, and no relationship can declare them.
 pub(crate) fn of(state: State) -> u8 {
     state.rank().unwrap_or(ACTIVE)
 }

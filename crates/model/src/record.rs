@@ -155,8 +155,8 @@ pub struct ElementRecord {
     /// whose Start failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempted: Option<Transition>,
-    /// Whether a Reconfigure failed or was interrupted after it may have had effects. The values with which
-    /// the instance works are then unknown. They are known again after the element is reconfigured or
+    /// Whether a Reconfigure has failed or was interrupted, and may have changed the instance. The values with
+    /// which the instance works are then unknown. They are known again after the element is reconfigured or
     /// installed successfully.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub values_in_doubt: bool,

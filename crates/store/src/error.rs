@@ -46,7 +46,7 @@ pub enum StoreError {
         /// The assembly that the batch changes.
         scope: AssemblyName,
     },
-    /// The batch breaks a rule of the store: a bug in the program, not a mistake of the user.
+    /// The batch breaks a rule of the store. This is a bug in the program, not a mistake of the user.
     #[error("the change of `{scope}` is refused: {reason}; please report this as a bug")]
     Refused {
         /// The assembly that the batch changes.

@@ -108,8 +108,8 @@ impl Node {
         Self::of(Sort::Opaque)
     }
 
-    /// Creates a node that contains itself. `build` receives a placeholder for the node that it returns. The rules
-    /// of the returned node, such as required fields, apply at every depth.
+    /// Creates a node that contains itself. `build` builds this node, and receives a placeholder for the node as its
+    /// argument. The rules of the node, such as required fields, apply at every depth.
     ///
     /// ```
     /// use windlass_update_ops::{Keys, Node, Shape};

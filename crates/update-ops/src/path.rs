@@ -57,7 +57,7 @@ impl Path {
     /// Creates a path of these keys. The keys are literal: a dot in a key does not separate keys.
     ///
     /// # Errors
-    /// When there are no keys, an empty key, or more than [`Path::MAX_KEYS`].
+    /// Fails if there are no keys, if a key is empty, or if there are more than [`Path::MAX_KEYS`] keys.
     pub fn from_keys<K: Into<String>>(keys: impl IntoIterator<Item = K>) -> Result<Self, PathError> {
         let path = Self(keys.into_iter().map(Into::into).collect());
         match path.0.len() {

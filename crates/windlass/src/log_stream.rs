@@ -226,7 +226,7 @@ impl<'w> LogStream<'w> {
         self.refresh(&[]).await
     }
 
-    /// Reads new events. Reports them with the output of the jobs that have ended.
+    /// Reads new events, and reports them together with the output of the jobs that have ended.
     async fn read(&mut self) -> Result<(), Error> {
         loop {
             let events = match &self.name {

@@ -657,7 +657,7 @@ fn code(ended: &Ended) -> ExitCode {
     }
 }
 
-/// Formats a value in one line: text as it is, with escaped line breaks, and everything else as JSON.
+/// Formats a value in one line. In a text, only the line breaks are escaped. Any other value becomes JSON.
 pub(crate) fn text(value: &Value) -> String {
     match value {
         Value::String(text) => one_line(text).into_owned(),

@@ -18,8 +18,8 @@ use crate::world::World;
 /// The maximum number of parts that a message names.
 const SHOWN: usize = 2;
 
-/// Returns the plan that calls a command. The plan has one step. Checks the arguments against those that the command
-/// declares, and adds the missing defaults.
+/// Returns a plan with one step, which calls a command. The function also checks the arguments in `given` against the
+/// declared arguments of the command, and adds the missing defaults.
 pub(super) fn planned(
     world: &World,
     part: &ElementName,

@@ -471,8 +471,8 @@ pub(super) struct Revision {
     identity: Identity,
     /// The number of changes of each instance since the assembly was created.
     instances: BTreeMap<ElementName, u64>,
-    /// The reason why a check must not change the records: a process or a call has not ended. The function [`open`]
-    /// determines this reason. `None` if there is none.
+    /// The reason why a check must not change the records; `None` if a check may change them. The reason is a process
+    /// or a call that has not ended. The function [`open`] determines this reason.
     open: Option<String>,
 }
 

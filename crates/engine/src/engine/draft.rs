@@ -111,8 +111,8 @@ pub(super) struct Draft {
     surplus: BTreeSet<ElementName>,
 }
 
-/// Values from the record of an assembly before the planned changes. The engine compares these values with the draft.
-/// For example, the comparison finds new references.
+/// Values that the record of an assembly contains before the planned changes. The engine compares these values with
+/// the draft. For example, the comparison finds new references.
 pub(super) struct Before {
     pub(super) goal: State,
     pub(super) descriptor: DescriptorName,
@@ -339,7 +339,7 @@ fn is_surplus(surplus: &BTreeSet<ElementName>, change: &ElementChange) -> bool {
     change.kind == ElementChangeKind::Removed && surplus.iter().any(|node| change.element.is_in(node))
 }
 
-/// Refuses an intent that can't change applications. `name` is the name of an application.
+/// Refuses the intent `requested` for the application `name`, if intents of this kind can't change applications.
 fn refuse_for_application(name: &AssemblyName, requested: &Intent) -> Result<(), EngineError> {
     if requested.suits_applications() {
         return Ok(());

@@ -108,7 +108,7 @@ pub enum EndpointError {
     Config {
         /// The path of the configuration file.
         path: PathBuf,
-        /// A text for people that describes the problem.
+        /// A description of the problem, as text for people.
         problem: String,
     },
     /// No Podman socket exists.

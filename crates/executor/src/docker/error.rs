@@ -22,7 +22,7 @@ pub enum EngineError {
     Unreachable {
         /// Address of the container engine.
         endpoint: String,
-        /// A text for people that describes the problem.
+        /// A description of the problem, as text for people.
         problem: String,
     },
     /// The container engine did not answer in time. The client does not know whether the engine has executed
@@ -51,7 +51,7 @@ pub enum EngineError {
     Protocol {
         /// The requested action, as a verb phrase.
         action: String,
-        /// A text for people that describes the problem.
+        /// A description of the problem, as text for people.
         problem: String,
     },
     /// A job requests the volume `volume`, and the job's owner has no volume of this name yet. But an earlier version
@@ -77,7 +77,7 @@ pub enum EngineError {
     NoImage {
         /// Name of the image, as the job or the caller has written it.
         image: String,
-        /// A text for people that describes the reason.
+        /// The reason why there is no image, as text for people.
         problem: String,
     },
     /// A file with a saved image can't be written.

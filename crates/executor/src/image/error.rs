@@ -34,7 +34,7 @@ pub enum ImageError {
         path: PathBuf,
         /// The name of the document in the file or folder.
         document: String,
-        /// A text for people that describes the problem.
+        /// A description of the problem, as text for people.
         problem: String,
     },
     /// The digest of a document or layer differs from the digest that the image states.
@@ -42,7 +42,7 @@ pub enum ImageError {
     Digest {
         /// The file or folder with the image.
         path: PathBuf,
-        /// A text for people that describes the document or layer.
+        /// A description of the document or layer, as text for people.
         what: String,
         /// Digest that the image states.
         expected: Digest,
@@ -56,7 +56,7 @@ pub enum ImageError {
         layer: String,
         /// Name of the entry.
         entry: String,
-        /// A text for people that describes the problem.
+        /// A description of the problem, as text for people.
         problem: String,
     },
     /// An image exceeds a limit.
@@ -88,7 +88,7 @@ pub enum ImageError {
     MountPoint {
         /// The path as given.
         path: String,
-        /// A text for people that describes the problem.
+        /// A description of the problem, as text for people.
         problem: String,
     },
     /// A file contains several images, but the request needs exactly one.

@@ -131,8 +131,8 @@ impl Env {
         Some(Node::new(root.items().map_or_else(|| Value::Map(root.fields()), Value::List)))
     }
 
-    /// Returns the node at `path` from the first stub that contains a node there. The method ignores a node inside
-    /// a map with the marker `&default`, if the node itself does not have this marker.
+    /// Searches the stubs in order for a node at `path`, and returns the first node that it finds. The method ignores
+    /// a node inside a map with the marker `&default`, if the node itself does not have this marker.
     pub(crate) fn in_stubs(&self, path: &[Arc<str>]) -> Option<Node> {
         let control = self.state().features.control;
         self.level.stubs.iter().find_map(|stub| {
@@ -141,8 +141,8 @@ impl Env {
         })
     }
 
-    /// Returns the node at the path `self.stub_path` from the first stub that contains a node there (see
-    /// [`in_stubs`](Self::in_stubs)). Returns `None` if no stub contains such a node.
+    /// Searches the stubs in order for a node at the path `self.stub_path`, and returns the first node that it finds
+    /// (see [`in_stubs`](Self::in_stubs)). Returns `None` if no stub contains such a node.
     ///
     /// In most cases, this path is the path of the current node. A merge expression with a path, such as `merge a.b`,
     /// sets another path.

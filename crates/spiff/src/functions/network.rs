@@ -1,4 +1,4 @@
-//! Functions of address ranges and networks.
+//! The template functions for address ranges and networks, such as `min_ip`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -7,8 +7,8 @@ use super::quote::json_quote;
 
 /// Returns the expression in a string; `None` if the string contains no expression.
 ///
-/// The string `(( a ))` is an expression, and `((! a ))` is none. If `interpolation` is true, `x (( a )) y`
-/// is the concatenation `"x " ( a ) " y"`.
+/// The string `(( a ))` contains the expression `a`, but `((! a ))` contains no expression. If `interpolation` is true,
+/// `x (( a )) y` contains the concatenation `"x " ( a ) " y"`.
 ///
 /// ```
 /// use windlass_spiff::syntax::embedded::expression;

@@ -46,7 +46,7 @@ impl SyntaxError {
         })
     }
 
-    /// Creates the error by which the Go program spiff++ refuses an expression with non-ASCII characters.
+    /// Creates the error with which the Go program spiff++ refuses an expression with non-ASCII characters.
     pub(crate) fn not_ascii(text: &str) -> Self {
         let chars: Vec<char> = text.chars().collect();
         let literal = chars.iter().position(|c| *c == '"').unwrap_or(0);

@@ -25,8 +25,8 @@ pub use error::{MAX_DEPTH, SyntaxError, Unexpected};
 /// Parses an expression, without the `((` and `))` around it.
 ///
 /// # Errors
-/// When the text is no valid expression. The [`SyntaxError`] quotes the last part of the text that the parser
-/// could read.
+/// Fails if the text is no valid expression. [`SyntaxError::Unexpected`] quotes the part of the text that is invalid,
+/// or that stands directly before the invalid part.
 pub fn parse(text: &str, place: &Place) -> Result<Arc<Expr>, SyntaxError> {
     parser::parse(text, place).map(|parsed| parsed.expr)
 }

@@ -243,7 +243,7 @@ impl WriterThread {
     }
 
     /// Executes the writes of a group, and sends each caller the result of its write. Returns `true` only if the
-    /// thread truncated the write-ahead log after all these writes.
+    /// write-ahead log was truncated after all these writes.
     fn store(&mut self, mut group: Vec<Box<dyn Task>>) -> bool {
         let fence = self.fence.clone();
         match self.transaction(&mut group) {

@@ -63,7 +63,8 @@ pub(super) struct Roster {
 }
 
 impl Roster {
-    /// Starts to monitor an assembly in its current state. An assembly without policies is not monitored.
+    /// Starts to monitor an assembly. `snapshot` contains the present records of the assembly. An assembly without
+    /// policies is not monitored.
     pub(super) fn adopt(&mut self, snapshot: Snapshot, now: Timestamp) -> Option<&Watched> {
         let name = snapshot.assembly.name.clone();
         self.remove(&name);

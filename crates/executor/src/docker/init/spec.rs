@@ -47,7 +47,7 @@ pub(crate) struct Output {
     pub(crate) is_folder: bool,
 }
 
-/// Returns the path of the file that contains stdin until the job starts.
+/// Returns the path of the file in which the stdin of the job is stored until the job starts.
 pub(crate) fn stdin_path() -> PathBuf {
     Path::new(ROOT).join("stdin")
 }

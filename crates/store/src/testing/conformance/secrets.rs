@@ -42,8 +42,8 @@ fn holds(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// No file of the store contains the plain text of a secret, whether the store is open or closed. The files contain
-/// the names of secrets.
+/// No file of the store contains the plain text of a secret, whether the store is open or closed. The names of
+/// secrets are not encrypted.
 pub async fn do_not_lie_open_in_any_file(harness: &impl OnDisk) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;
