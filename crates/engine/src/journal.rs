@@ -42,7 +42,8 @@ pub(crate) struct Journal {
     pub(crate) clock: Arc<dyn Clock>,
     /// The jobs of calls that an earlier process left open, by job id.
     pub(crate) jobs: Arc<BTreeMap<String, JobRecord>>,
-    /// The calls that an earlier process left open on another host or in another folder.
+    /// The calls that an earlier process left open, and whose last attempt was made on another host or in another
+    /// folder.
     pub(crate) elsewhere: Arc<HashMap<CallId, RemoteCall>>,
     /// Whether the calls were begun by an earlier process. That process may have ended before the record of a submitted
     /// job was durable. So such a job may exist even if it is missing in `jobs`.

@@ -46,7 +46,8 @@ fn status_change(before: &Value, after: &Value) -> Option<LogEntry> {
 }
 
 /// Returns the values of all signals as texts. The key of an output property is its name, such as `url`. The key of
-/// another signal is the id of its pin, such as `compute.ip`. Metrics and signals with the value null are left out.
+/// another signal is the id of its pin, such as `compute.ip`. Signals with the value null are left out, and so are all
+/// metrics.
 fn signals(document: &Value) -> BTreeMap<String, String> {
     let signals = InstanceView::new(document).signals().filter(|(interface, ..)| *interface != METRICS);
     let named = signals.filter(|(.., value)| !value.is_null()).map(|(interface, pin, value)| {

@@ -72,7 +72,7 @@ mod system {
 pub(crate) struct Moment {
     /// The time on the store's wall clock.
     pub(crate) at: Timestamp,
-    /// The point in time on the monotonic clock, if the store belongs to one machine.
+    /// The time on the monotonic clock; `None` if several machines share the store, or if the boot id is not known.
     pub(crate) tick: Option<Tick>,
 }
 

@@ -383,7 +383,8 @@ fn action_of(package: &Package, name: &str, source: &Arc<Source>, root: &Node) -
     Err(Error::Input(vec![problem.help(help)].into()))
 }
 
-/// Replaces the key `expect` in the file of a test case by the actual result. The rest of the file stays as it is.
+/// In the file of a test case, sets the key `expect` to the actual result. If the file has no such key, adds the key at
+/// the end. The rest of the file stays as it is.
 ///
 /// # Errors
 ///

@@ -165,7 +165,7 @@ impl Following {
         }
     }
 
-    /// Returns the events that were not returned yet, without waiting.
+    /// Returns, without waiting, the events that were not returned yet.
     ///
     /// # Errors
     ///

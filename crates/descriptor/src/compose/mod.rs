@@ -67,9 +67,9 @@ pub struct Composed {
     pub topology: Option<Topology>,
     /// The texts of the secrets. The topology contains only the keys of this map, in place of the texts.
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
-    /// Names of the resource descriptors whose packages the topology needs. These are the descriptors of all resources.
-    /// The descriptor of a referenced instance is included only if the instance offers operations that this descriptor
-    /// declares.
+    /// Names of the resource descriptors whose packages the topology needs. The set contains the descriptors of all
+    /// resources. It also contains the descriptor of a referenced instance if the instance offers operations that this
+    /// descriptor declares.
     pub resources: BTreeSet<DescriptorName>,
     /// The references of the assembly and of its nested assemblies, in the order of declaration. Each entry
     /// contains the instance to which the reference resolves, or `None` if there is no such instance.

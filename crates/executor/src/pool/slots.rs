@@ -208,7 +208,8 @@ impl Slots {
         }
     }
 
-    /// Removes all containers, and waits until they are gone. The caller has ended all jobs before.
+    /// Removes all containers, and waits until they are gone, but at most for the time [`CLOSE_LIMIT`]. The caller must
+    /// end all jobs before it calls this method.
     pub(crate) async fn close(&self) {
         self.permits.close();
         let all = async {

@@ -82,9 +82,9 @@ pub(crate) fn outcome(folder: &JobFolder, ending: &Ending) -> io::Result<Outcome
 }
 
 /// Builds the outcome of a job from the supervisor's reply. The function does not read the job's folder: `folder` gives
-/// only the paths of the stored streams. The caller uses this function for lost jobs, and for jobs without output files
-/// whose reply contains all bytes of stdout and stderr. If a job is not lost, the result equals that of [`outcome`],
-/// which reads the folder.
+/// only the paths of the stored streams. The caller uses this function for each lost job. It also uses this function
+/// for a job without output files, if the reply contains all bytes of stdout and stderr. If a job is not lost, the
+/// result equals that of [`outcome`], which reads the folder.
 ///
 /// The result lacks the digest of the job's image, because the reply does not contain the digest. The caller adds
 /// the digest.

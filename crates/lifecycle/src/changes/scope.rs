@@ -364,7 +364,7 @@ fn reached_by(state: State) -> u8 {
 
 /// Returns the names of all resources that `names` contains, or that are inside an element of `names`.
 ///
-/// The function looks for the elements in the installed and in the desired version.
+/// The function looks for the elements in the installed version and in the desired version of the assembly.
 fn leaves<'n>(
     situation: &Situation<'_>,
     names: impl IntoIterator<Item = &'n ElementName>,

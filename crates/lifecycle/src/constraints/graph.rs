@@ -208,7 +208,7 @@ impl Graph {
         }
     }
 
-    /// Returns the number of each step's strongly connected component.
+    /// Returns, for each step, the number that identifies its strongly connected component.
     ///
     /// Two steps have the same number if each waits for the other, directly or through other steps. Soft
     /// constraints count as waits.

@@ -1,4 +1,4 @@
-//! The numbers of changes of a plan, by their effect.
+//! Counts of the changes that a plan makes, by the effect of the change.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::diff::{Diff, Effect};
 
-/// The numbers of changed parts of a plan, by the effect of the change.
+/// Counts of the parts and relationships that a plan changes. The parts are counted by the effect of the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     /// Parts that are created.

@@ -47,7 +47,7 @@ pub enum Missing {
         /// The element's position in the topology.
         place: usize,
     },
-    /// The instance id of an element that has no instance id yet.
+    /// The instance id that this element will get.
     InstanceId(ElementName),
 }
 

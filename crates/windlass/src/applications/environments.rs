@@ -473,9 +473,8 @@ impl Environments<'_> {
         Ok((changed.await?, diagnostics))
     }
 
-    /// Returns the changed documents of environments after the renaming of an assembly, as drafts. There is one
-    /// draft for each environment that contains the old name of the assembly. In the draft, the new name replaces
-    /// the old name.
+    /// Returns the changed document of each environment that contains the old name of a renamed assembly. In this
+    /// document, the new name replaces the old name.
     pub(crate) async fn renamed(
         &self,
         store: &dyn Store,

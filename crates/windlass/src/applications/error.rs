@@ -126,7 +126,7 @@ pub enum ApplicationError {
         /// The reason why the change is not allowed.
         cause: Box<EnvironmentError>,
     },
-    /// A newer version of windlass has written the record of the application or of the environment. This
+    /// A newer version of windlass has written the record of the application or of the environment. The running
     /// version can't read the record.
     #[error("a newer windlass has stored `{0}`; use that version")]
     Newer(String),

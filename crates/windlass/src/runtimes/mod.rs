@@ -34,7 +34,7 @@ use self::fixed::Fixed;
 use self::process::Process;
 use self::sandbox::Sandbox;
 
-/// Saves an image of Docker or Podman to a new file. If the first engine does not save the image, asks the next engine.
+/// Saves an image of Docker or Podman to a new file. Asks one engine after the other, until an engine saves the image.
 /// If no engine saves the image, returns the reason of each engine.
 #[cfg(feature = "docker")]
 pub(crate) use docker::save as save_from_engine;

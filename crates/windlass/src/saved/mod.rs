@@ -179,9 +179,9 @@ impl SavedPlan {
         PlanView::of(self.assembly.clone(), preview)
     }
 
-    /// Replaces the error for a changed plan by [`SavedPlanError::OtherSecrets`] if the plan uses secrets.
-    /// The user gives the secrets again for each execution. So the plan may have changed because the user
-    /// gave another value of a secret.
+    /// If `error` reports a changed plan, and the plan uses secrets, returns [`SavedPlanError::OtherSecrets`] instead.
+    /// Returns any other error unchanged. The user gives the secrets again for each execution. So the plan may have
+    /// changed because the user gave another value of a secret.
     fn explain(&self, error: Error) -> Error {
         match (&self.up, error) {
             (Some(recipe), Error::Engine(EngineError::OtherPlan(assembly))) if !recipe.secrets.is_empty() => {

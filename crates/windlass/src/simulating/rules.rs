@@ -148,8 +148,8 @@ impl Rule {
         Self { parsed, ..rule }
     }
 
-    /// Returns the rule for health checks without an answer in the file of answers. By this rule, each health check
-    /// reports that the instance is active.
+    /// Returns the default rule for health checks. It applies if the file of answers contains no answer to the health
+    /// check. By this rule, the health check reports that the instance is active.
     pub(super) fn standard(cast: &Cast) -> Self {
         let (script, says) = (Script::HealthCheck, Says::Instance(Instance::default()));
         let (window, takes, parsed) = (Window::default(), Duration::ZERO, Vec::new());

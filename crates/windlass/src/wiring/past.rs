@@ -95,8 +95,8 @@ pub(super) async fn forget(store: &dyn Store, factory: &AssemblyName) -> Result<
 }
 
 /// Adds the renaming of a factory to `batch`: the stored [`PastTargets`] of the old name become those of the new name.
-/// Without this change, the dangling references of the factory would become pending. A later factory of the old name
-/// would read the stored targets.
+/// Otherwise, the dangling references of the factory would become pending, and a later factory of the old name would
+/// read the stored targets.
 pub(crate) async fn move_past_targets(
     store: &dyn Store,
     renaming: &Renaming,
