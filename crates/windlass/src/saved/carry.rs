@@ -97,7 +97,7 @@ impl Windlass {
         Ok((saved.fill(preview), saved))
     }
 
-    /// Returns a saved plan that contains its inputs only. The plan itself is filled in later.
+    /// Returns a [`SavedPlan`] that contains the inputs of the planning, but no plan yet. The method `fill` adds the plan.
     async fn saved(
         &self,
         assembly: AssemblyName,
