@@ -132,8 +132,8 @@ pub(crate) struct CallContext {
 /// The facts about the jobs of a call or of an observation. The machine gets these facts together with the result.
 #[derive(Debug, Default)]
 pub(crate) struct CallArtifacts {
-    /// References to the sealed outcomes of jobs. The store keeps these outcomes encrypted. The machine deletes the
-    /// outcomes from the store when the call ends.
+    /// References to the outcomes of the call's jobs. The store keeps these outcomes *sealed* (encrypted). The machine
+    /// deletes them from the store when the call ends.
     pub(crate) wipe: Vec<SecretRef>,
     /// The records of ended jobs, with their output.
     pub(crate) jobs: Vec<JobRecord>,

@@ -102,8 +102,8 @@ impl Heals {
         Self(tried.map(|record| (record.name.clone(), record.heals)).collect())
     }
 
-    /// Tells whether [`MOST_HEALS`] heals in a row did not help an element. Policies do not heal such an element any
-    /// more.
+    /// Tells whether an element has not recovered after [`MOST_HEALS`] heals in a row. Policies do not heal such an
+    /// element any more.
     pub fn is_left_alone(&self, part: &ElementName) -> bool {
         self.0.get(part).is_some_and(|tried| *tried >= MOST_HEALS)
     }

@@ -432,7 +432,7 @@ pub enum JobProblem {
         /// The name of the variable.
         name: String,
     },
-    /// The paths of two input files conflict, or the paths of an input file and a requested output folder. Two
+    /// The path of an input file conflicts with the path of another input file or of a requested output folder. Two
     /// paths conflict if they are equal, or if a file would also have to be a folder. For example, the input file
     /// `a` conflicts with another input file `a` or `a/b`, and with an output folder `a` or `a/b`.
     #[error("a file can't be placed at `{path}`: another file conflicts with it")]

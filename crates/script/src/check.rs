@@ -98,8 +98,8 @@ fn missing(package: &Package, action: &Action, role: &Role) -> Diagnostic {
     })
 }
 
-/// Finds the script whose name is most similar to `wanted`, for the help "did you mean that?". `wanted` is the name of
-/// a missing script without extension. Returns the file name of the found script; `None` if no name is similar.
+/// Finds the script whose name is most similar to `wanted`, for the help "did you mean that?". `wanted` is the name,
+/// without extension, of a missing script. Returns the file name of the found script; `None` if no name is similar.
 fn near<'p>(package: &'p Package, wanted: &str) -> Option<&'p str> {
     // A script named after another action serves that action: `Uninstall` is not a misspelled `Install`.
     let taken = |stem: &str| actions(package).any(|(action, _)| action.as_str() == stem);

@@ -178,7 +178,7 @@ impl Script {
         Ok(report)
     }
 
-    /// Runs the health check for calls. All calls must have the same package and location.
+    /// Runs the health check script for `calls`. All calls must have the same package and location.
     async fn check_health(&self, context: &dyn Context, calls: &[&Call]) -> Vec<Result<Observed, Failure>> {
         let Some(first) = calls.first() else { return Vec::new() };
         let Some(script) = scripts::health_check(&first.package) else { return Vec::new() };

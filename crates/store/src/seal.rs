@@ -78,9 +78,9 @@ impl Seal {
         self.seal(&check_name(), &Sensitive::new(Vec::new()))
     }
 
-    /// Discards the key if the value `check` was not sealed with this key. The method
-    /// [`check_value`](Self::check_value) creates such values. After a key is discarded, [`problem`](Self::problem)
-    /// returns the error that `wrong` creates.
+    /// Discards the key if the value `check` was not sealed with this key. `check` is a stored result of
+    /// [`check_value`](Self::check_value). After a key is discarded, [`problem`](Self::problem) returns the error
+    /// that `wrong` creates.
     pub(crate) fn verify(&mut self, check: &[u8], wrong: impl FnOnce() -> KeyError) {
         if self.key.is_ok() && self.open(&check_name(), check).is_err() {
             self.key = Err(wrong());

@@ -29,7 +29,7 @@ struct List {
     entries: Vec<Template>,
     /// Place of the value that contains the list.
     place: Place,
-    /// Places of the entries. The list of places is empty if they are not known.
+    /// Places of the entries. Empty if these places are not known.
     places: Vec<Place>,
     /// Places of the entries, found by a search in the text at `place`. The search happens only if a message
     /// needs a place that `places` does not contain.

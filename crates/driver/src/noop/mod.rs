@@ -120,7 +120,7 @@ fn report(call: &Call) -> Result<Report, Failure> {
     Ok(report)
 }
 
-/// Returns the path of an output in the instance document, and its value.
+/// Returns the path of an output in the instance document, and the value of the output.
 fn publish(call: &Call, output: &PropertyName, input: &PropertyName) -> Result<(String, Value), Failure> {
     let value = call.properties.get(input).ok_or_else(|| {
         let message = format!("`{output}` is taken from its property `{input}`, which has no value");

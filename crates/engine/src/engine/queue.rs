@@ -58,8 +58,9 @@ struct RequestContent {
     arguments: Arguments,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expected: Option<PlanFingerprint>,
-    /// The user's permission to remove or replace installed parts. A missing entry means [`Consent::Any`]. Requests of
-    /// earlier releases have no entry, because no plan needed consent at that time.
+    /// The user's permission to remove or replace installed parts. If a stored request has no such field, the
+    /// permission is [`Consent::Any`]. Requests of earlier releases never have this field, because no plan needed
+    /// consent at that time.
     #[serde(default, skip_serializing_if = "Consent::is_any")]
     consent: Consent,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -68,7 +68,7 @@ pub(crate) struct Look {
     pub(crate) state: State,
     /// Whether the last health check of the element has failed. Such an element is checked alone.
     pub(crate) is_suspect: bool,
-    /// The prepared call, or the reason why the check can't run.
+    /// The prepared call of the health check, or the reason why the health check can't run.
     pub(crate) ready: Result<ReadyLook, Failure>,
 }
 

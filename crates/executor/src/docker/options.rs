@@ -77,7 +77,7 @@ impl DockerOptions {
         self
     }
 
-    /// Sets the limit of processor time for jobs that set no such limit, in thousandths of one processor.
+    /// Sets the limit of processor time, in thousandths of one processor, for jobs that set no such limit.
     pub fn cpu_millis(mut self, cpu_millis: u32) -> Self {
         self.cpu_millis = cpu_millis;
         self

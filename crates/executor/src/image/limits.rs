@@ -7,8 +7,8 @@
 pub struct ImageLimits {
     /// Maximum total size in bytes of all files after unpacking. Default: 16 GiB.
     pub bytes: u64,
-    /// Maximum number of files, folders and links. A folder counts even if it has no entry of its own, and occurs only
-    /// in the paths of other entries. Default: one million.
+    /// Maximum number of files, folders and links. A folder without an entry of its own also counts, if it occurs in
+    /// the paths of other entries. Default: one million.
     pub entries: u64,
     /// Maximum total length in bytes of the paths and link targets of all [`entries`](Self::entries). Default: 256 MiB.
     pub path_bytes: u64,

@@ -53,8 +53,8 @@ impl SandboxOptions {
     }
 
     /// Sets the default limits. Each of them applies to a job that does not set this limit itself, if this
-    /// host can enforce the limit. A limit of open files above the hard limit of this process is lowered to the
-    /// hard limit.
+    /// host can enforce the limit. If the maximum number of open files is above the hard limit of this process,
+    /// the hard limit applies instead.
     pub fn bounds(mut self, bounds: Bounds) -> Self {
         self.bounds = bounds;
         self

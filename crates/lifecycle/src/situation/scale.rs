@@ -240,7 +240,8 @@ impl Resize<'_> {
         (1..=self.nodes).filter(move |index| !there.contains(index))
     }
 
-    /// Returns the number of the cluster's node that is, or contains, an element.
+    /// Returns the number of the cluster's node that contains an element. If the element is itself a node of the
+    /// cluster, returns the number of this node.
     fn node_of(&self, name: &ElementName) -> Option<u32> {
         let rest = name.as_str().strip_prefix(self.cluster.as_str())?.strip_prefix("__")?;
         rest.split("__").next()?.parse().ok()

@@ -160,7 +160,7 @@ fn escaped(chars: &mut Chars<'_>, content: &mut String) -> Option<()> {
     Some(())
 }
 
-/// Reads the code of a character, which has `count` hexadecimal digits.
+/// Reads a character code of `count` hexadecimal digits, and returns the character.
 fn coded(chars: &mut Chars<'_>, count: usize) -> Option<char> {
     let mut code = 0;
     for _ in 0..count {
@@ -169,7 +169,7 @@ fn coded(chars: &mut Chars<'_>, count: usize) -> Option<char> {
     char::from_u32(code)
 }
 
-/// Reads the code of a character, which has one to three octal digits. `first` is the first digit.
+/// Reads a character code of one to three octal digits, and returns the character. `first` is the first digit.
 fn octal(chars: &mut Chars<'_>, first: char) -> Option<char> {
     let mut code = first.to_digit(8)?;
     for _ in 0..2 {

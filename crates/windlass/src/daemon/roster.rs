@@ -106,8 +106,8 @@ impl Roster {
         }
     }
 
-    /// Suspends the timeouts of an assembly: no expected sample counts as missing. The timeouts stay suspended
-    /// until [`adopt`](Self::adopt) or [`resume`](Self::resume) is called for the assembly.
+    /// Suspends the timeouts of an assembly. Meanwhile, an expected sample can't count as missing. The timeouts stay
+    /// suspended until [`adopt`](Self::adopt) or [`resume`](Self::resume) is called for the assembly.
     pub(super) fn pause(&mut self, name: &AssemblyName) {
         if let Some(due) = self.watched.get_mut(name).and_then(|watched| watched.due.take()) {
             self.agenda.remove(&(due, name.clone()));

@@ -27,8 +27,8 @@ use crate::error::Error;
 /// Maximum size of a request's body in bytes, which is enough for some thousands of messages.
 const LARGEST: usize = 1 << 20;
 /// Maximum time that a sender of samples waits for the reply. The reply reports samples that no policy has used. If
-/// the daemon needs more time, the reply omits the missing results, and the daemon processes the remaining samples
-/// later.
+/// the daemon needs more time, the reply covers only the samples that the daemon has already processed. The daemon
+/// processes the other samples later.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// A Unix socket that receives metrics. Dropping it removes the socket file.

@@ -21,8 +21,8 @@ use crate::started::Started;
 use crate::view::plan::PlanView;
 
 impl Windlass {
-    /// Plans the changes that [`up`](Self::up) would make, for a plan file. [`apply`](Self::apply) executes
-    /// the plan.
+    /// Plans the changes that [`up`](Self::up) would make. The caller can write the returned [`SavedPlan`] to a file.
+    /// [`apply`](Self::apply) executes the plan.
     ///
     /// # Errors
     ///
@@ -97,7 +97,8 @@ impl Windlass {
         Ok((saved.fill(preview), saved))
     }
 
-    /// Returns a saved plan that contains its inputs only. The plan itself is filled in later.
+    /// Returns a [`SavedPlan`] that contains the inputs of the planning, but no plan yet. The method `fill` adds the
+    /// plan.
     async fn saved(
         &self,
         assembly: AssemblyName,

@@ -89,7 +89,7 @@ pub(super) async fn note(
     }
 }
 
-/// Deletes the stored [`PastTargets`] of `factory`. The caller then removes the factory itself.
+/// Deletes the stored [`PastTargets`] of `factory`. The factory is removed afterwards.
 pub(super) async fn forget(store: &dyn Store, factory: &AssemblyName) -> Result<(), Error> {
     Ok(store.drop_document(&key_of(factory), Expected::Any).await?)
 }

@@ -29,7 +29,7 @@ pub(crate) struct Spec {
     pub(crate) spill: u64,
     /// Whether the job continues when its client has gone.
     pub(crate) must_finish: bool,
-    /// Whether the job has a stdin, in the file that [`stdin_path`] names.
+    /// Whether the job has a stdin. If so, the file at [`stdin_path`] contains the stdin until the job starts.
     pub(crate) has_stdin: bool,
     /// Maximum number of open files of each process of the job.
     pub(crate) open_files: Option<u64>,
