@@ -141,7 +141,7 @@ pub enum StartFailure {
     NotExecutable {
         /// The program as the job names it.
         program: String,
-        /// A text for people that describes the reason.
+        /// The reason, as a text for people.
         why: String,
     },
     /// The image does not exist, neither locally nor in its registry.

@@ -46,7 +46,7 @@ pub struct Diagnostic {
     pub primary: Option<Label>,
     /// Places that are related to the problem.
     pub related: Vec<Label>,
-    /// A text for people that describes the remedy.
+    /// The remedy, as a text for people.
     pub help: Option<String>,
     /// Alternative fixes, the best first.
     pub fixes: Vec<Fix>,

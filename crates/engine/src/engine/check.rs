@@ -192,7 +192,7 @@ impl<'a> Writer<'a> {
     /// application. The other applications of the factory count, too: a check may cover only some of them.
     ///
     /// The instances may still exist. For example, a script finds no instance if the factory has the credentials of
-    /// another account. The records of all applications would then be removed.
+    /// another account. Without this function, windlass would remove the records of all applications.
     async fn doubt_absence_of_all(
         &self,
         answers: &mut [Answered],
