@@ -449,8 +449,8 @@ pub(super) fn without_check() -> CheckEnd {
     CheckEnd::Unchecked("it has no health check".to_owned())
 }
 
-/// Returns the reason why a check must not change the records of an assembly. The reason is a process or a call of the
-/// assembly that has not ended. Returns `None` if there is no such process or call.
+/// Returns the reason why a check must not change the records of an assembly. The reason is that a process or a call
+/// of the assembly has not ended. Returns `None` if there is no such process or call.
 fn open(snapshot: &Snapshot) -> Option<String> {
     let name = &snapshot.assembly.name;
     match snapshot.processes.first() {
