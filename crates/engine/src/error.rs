@@ -170,8 +170,8 @@ pub enum EngineError {
     /// finds that a further part is gone or broken.
     #[error("the plan for `{}` is out of date: the conditions of {} differ from what its health checks found; save a new plan", .0, named(.1))]
     OtherConditions(AssemblyName, Vec<ElementName>),
-    /// The assembly has changed since the desired assembly was derived from it. Its version differs from
-    /// [`UpOptions::base`](crate::UpOptions::base).
+    /// The assembly has changed since the desired assembly was derived from it. The recorded version of the assembly
+    /// differs from [`UpOptions::base`](crate::UpOptions::base).
     #[error(
         "`{0}` has changed since this reconfiguration was requested, and the reconfiguration would undo that change; \
          repeat the command"

@@ -112,8 +112,8 @@ impl Timing {
 #[derive(Debug, Clone)]
 pub struct Schedule<K> {
     duties: BTreeMap<K, Duty>,
-    /// The duties (repeated tasks) that wait for their next fire time, sorted by this time. A running duty is added
-    /// when its run has ended.
+    /// The duties (repeated tasks) that wait for their next fire time, sorted by this time. While a duty runs, it is
+    /// not in this set.
     agenda: BTreeSet<(Timestamp, K)>,
     /// The argument `now` of the last call of [`set`](Self::set), [`start`](Self::start) or [`ended`](Self::ended).
     /// An earlier `now` in the next call shows that the clock was set back.

@@ -199,7 +199,7 @@ fn not_known(name: &PropertyName, missing: &Awaited) -> Failure {
 }
 
 /// A view of the world for one call. The view collects the names of secrets that a value needs and the store does not
-/// have. The call omits such a value, or is refused. Otherwise, the driver would get `***` in place of the secret.
+/// have. The call omits such a value, or the call is refused. So the driver never gets `***` in place of a secret.
 struct Opening<'w> {
     world: &'w World,
     missing: RefCell<BTreeSet<SecretRef>>,

@@ -1,5 +1,5 @@
-//! The files in a package folder that do not belong to the package: READMEs, backup files of editors, and the
-//! files that `.windlassignore` lists in the form of a `.gitignore`.
+//! A package folder may contain ignored files, which do not belong to the package. These files are READMEs, backup
+//! files of editors, and the files that `.windlassignore` lists in the form of a `.gitignore`.
 //!
 //! A change of an ignored file does not change the package's digest, so no running instance is affected.
 

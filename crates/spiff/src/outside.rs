@@ -148,7 +148,7 @@ impl Outside {
         self
     }
 
-    /// Allows fetching URLs with this function.
+    /// Allows fetching URLs. The engine calls `fetch` to fetch a URL.
     pub fn allow_http(mut self, fetch: Fetch) -> Self {
         self.fetch = Some(fetch);
         self

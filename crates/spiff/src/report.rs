@@ -100,8 +100,8 @@ impl Unresolved {
 }
 
 impl UnresolvedNode {
-    /// Returns the line of the report about this node. The line contains the sign for the [`Reason`] (`*`, `@` or
-    /// `-`), with `gap` before it.
+    /// Returns the line for this node in a report. If the node has a problem with a message, the line ends with `gap`,
+    /// the sign for the [`Reason`] (`*`, `@` or `-`), and the message.
     fn line(&self, gap: &str) -> String {
         let text = self.text.replace('\n', "\n\t");
         let text = if self.is_expression { format!("(( {text} ))") } else { text };

@@ -58,7 +58,7 @@ mod rows {
 
     type Text = Result<String, serde_json::Error>;
 
-    /// The rows of a table that belong to an assembly.
+    /// The rows of one assembly in a table.
     pub(crate) struct Rows {
         pub(crate) table: &'static str,
         /// The SQL condition that selects the rows. Its parameter 1 is the name of the assembly.

@@ -11,8 +11,8 @@ use crate::document::{AssemblyDescriptor, ClusterDecl, Component};
 use crate::scope::{EACH, Meaning, Scope};
 use crate::template::{Reference, Segment, Value, ValueKind};
 
-/// Returns the properties of an assembly that depend on a component; see [`Late`]. The time is linear in the
-/// number of `${…}`.
+/// Returns an assembly's properties that depend on a component; see [`Late`]. The run time of this function is linear
+/// in the number of `${…}`.
 fn late(assembly: &AssemblyDescriptor) -> Late<'_> {
     let scope = Scope::assembly(assembly);
     let mut late = Late::new();

@@ -6,8 +6,8 @@ use super::trial::{Incident, not_recorded};
 use super::{Subject, titles};
 use crate::{Failure, Report, Settled};
 
-/// If windlass dies after a checkpoint of a call, the repeated call resumes from the checkpoint, and ends in
-/// the same way.
+/// If windlass dies after a checkpoint of a call, the repeated call resumes from the checkpoint. It ends in the same
+/// way as an uninterrupted call.
 pub async fn resumed_after_a_checkpoint(subject: &Subject) {
     for call in &subject.calls {
         let title = titles(std::slice::from_ref(call));

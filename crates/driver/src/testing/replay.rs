@@ -22,8 +22,8 @@ pub async fn recorded_jobs_are_not_run(subject: &Subject) {
     assert!(jobs > 0 || subject.runtime.is_none(), "no call of the subject requests a job");
 }
 
-/// If windlass dies after some jobs of a call, the repeated call runs the remaining jobs, and gives the same
-/// answer.
+/// If windlass dies after some jobs of a call, the repeated call runs the remaining jobs. It gives the same answer as
+/// an uninterrupted call.
 pub async fn resumed_after_any_job(subject: &Subject) {
     for call in &subject.calls {
         let title = titles(std::slice::from_ref(call));

@@ -192,7 +192,7 @@ impl<'a> Writer<'a> {
     /// application. The other applications of the factory count, too: a check may cover only some of them.
     ///
     /// The instances may still exist. For example, a script finds no instance if the factory has the credentials of
-    /// another account. The records of all applications would then be removed.
+    /// another account. Without this function, windlass would remove the records of all applications.
     async fn doubt_absence_of_all(
         &self,
         answers: &mut [Answered],
@@ -449,8 +449,8 @@ pub(super) fn without_check() -> CheckEnd {
     CheckEnd::Unchecked("it has no health check".to_owned())
 }
 
-/// Returns the reason why a check must not change the records of an assembly. The reason is a process or a call of the
-/// assembly that has not ended. Returns `None` if there is no such process or call.
+/// Returns the reason why a check must not change the records of an assembly. The reason is that a process or a call
+/// of the assembly has not ended. Returns `None` if there is no such process or call.
 fn open(snapshot: &Snapshot) -> Option<String> {
     let name = &snapshot.assembly.name;
     match snapshot.processes.first() {

@@ -32,7 +32,7 @@ pub struct Offer {
     pub name: AssemblyName,
     /// The descriptor of the assembly.
     pub descriptor: DescriptorName,
-    /// The public properties of the assembly that have a value.
+    /// The assembly's public properties that have a value.
     pub properties: BTreeMap<PropertyName, Resolved>,
     /// The operations that other assemblies can call. Each entry contains the name under which this assembly offers
     /// the operation, and the resource that executes the operation.

@@ -325,7 +325,7 @@ pub struct UpOptions {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_new: bool,
     /// Whether the intent is refused if its plan creates, replaces or removes an instance. The reconfiguration of a
-    /// launched application sets this option, so it never launches the application again.
+    /// launched application sets this option, so that a reconfiguration never launches the application again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_instances: bool,
     /// The version of the existing assembly from which the desired assembly was derived. If the assembly has another

@@ -16,7 +16,7 @@ impl Clock for Paused {
 }
 
 /// A machine that starts the timers `first` at its beginning. Each time a timer is due, the machine starts one
-/// timer of `later`. It ends at a stop.
+/// timer of `later`. The machine ends at a stop.
 #[derive(Default)]
 struct Alarms {
     first: Vec<(u8, i64)>,

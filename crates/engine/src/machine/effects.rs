@@ -140,9 +140,9 @@ impl ProcessMachine {
         }
     }
 
-    /// Returns the reason why an operation that creates a relationship can't be called on an element. Either
-    /// the element is missing, or the source or the target of the relationship has failed since the call was
-    /// planned.
+    /// Returns the reason why an operation that creates a relationship can't be called on an element. There are two
+    /// such reasons: the element is missing, or an end of the relationship has failed since the call was planned. The
+    /// ends are the source and the target.
     pub(super) fn failed_endpoint(&self, called: &ElementName, pair: &PairKey) -> Option<Failure> {
         if self.world.is_missed(called) {
             let message = format!("`{called}` does not exist; create `{}` first", called.assembly());

@@ -129,8 +129,8 @@ impl Follower {
         }
     }
 
-    /// Waits until the container of an ended job has exited. The receiver gets the last event only after this wait.
-    /// So the receiver can remove the job at once: before the exit, the job would count as running, and the removal
+    /// Waits until the container of an ended job has exited. The receiver of the events gets the last event only after
+    /// this wait, and can then remove the job at once. Before the exit, the job would count as running, and the removal
     /// would fail.
     async fn gone(&self) {
         for _ in 0..EXITS {

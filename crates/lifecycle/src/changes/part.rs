@@ -73,7 +73,7 @@ pub(crate) struct Part<'a> {
     pub(crate) now: &'a ElementNow,
     pub(crate) change_kind: ChangeKind,
     pub(crate) package: PackageChange,
-    /// Whether the part stays as it is, because the options limit the plan to other parts. See
+    /// Whether the options limit the plan to other parts. If so, this part stays as it is. See
     /// [`crate::Options::target`].
     pub(crate) untouched: bool,
     /// Whether the part keeps its values, even if they are outdated. This is the case if `Options::heal` or

@@ -12,7 +12,7 @@ use crate::syntax::ast::Expr;
 use crate::syntax::{Place, embedded};
 use crate::value::{Issue, Node, Value};
 
-/// Returns the report of the nodes of a document that have no value.
+/// Returns the report of a document's nodes that have no value.
 pub(super) fn find(root: &Node, state: &State) -> Unresolved {
     let mut path = Vec::new();
     let nodes = collect(root, &mut path, state);

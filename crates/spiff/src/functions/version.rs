@@ -113,7 +113,7 @@ impl Version {
         self.release()
     }
 
-    /// Returns the next patch version. For a prerelease, that is its release version.
+    /// Returns the next patch version. For a prerelease, the next patch version is the release with the same numbers.
     pub(super) fn next_patch(mut self) -> Self {
         if self.prerelease.is_empty() {
             self.patch = self.patch.saturating_add(1);

@@ -85,7 +85,7 @@ impl<K: Ord + Clone, V> Table<K, V> {
         }
     }
 
-    /// Makes all changes since the last `keep` final.
+    /// Keeps all changes so far. [`undo`](Self::undo) can't roll back these changes any more.
     pub(super) fn keep(&mut self) {
         self.undo.clear();
     }

@@ -49,7 +49,7 @@ pub trait ProjectRuntimes: Send + Sync {
 /// A function that returns the value of an environment variable.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// The data of a project that are needed to open runtimes.
+/// The project's data that are needed to open runtimes.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct RuntimeContext {

@@ -221,7 +221,7 @@ impl Windlass {
     }
 
     /// Builds the request of a saved plan again from the plan's inputs. The list of texts in the result describes the
-    /// inputs that have changed since the plan was saved, such as a package or a referenced assembly.
+    /// inputs, such as a package or a referenced assembly, that have changed since the plan was saved.
     async fn rebuilt(
         &self,
         saved: &SavedPlan,

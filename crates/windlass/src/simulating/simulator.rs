@@ -45,7 +45,7 @@ pub struct SimulationInput {
     pub from: Timestamp,
     /// The interval of health checks; `None` for a simulation without health checks.
     pub health: Option<Duration>,
-    /// Number of applications that are launched from each manifest of an application at the beginning.
+    /// Number of applications that the simulation launches at its beginning from each manifest of an application.
     pub count: u32,
     /// The seed from which the ids of instances are generated.
     pub seed: u64,

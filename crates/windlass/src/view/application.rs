@@ -78,7 +78,7 @@ impl ApplicationStatusView {
     }
 }
 
-/// Returns the commands of an application that have not ended.
+/// Returns the open commands of an application: the commands that have not ended.
 async fn open_commands(store: &dyn Store, snapshot: &Snapshot) -> Result<Vec<OpenCommandView>, Error> {
     let mut open = Vec::new();
     for id in snapshot.elements.values().flat_map(|element| &element.commands) {

@@ -102,8 +102,8 @@ fn active(nodes: &[&ElementView]) -> Option<String> {
     (is_large(node) && active < all).then(|| format!("{active} of {all} Active"))
 }
 
-/// The maximum number of ranges in a text of [`name_of`] about more than half of the nodes of a cluster. If there are
-/// more ranges, the text is "the others". A text about fewer nodes can have any number of ranges.
+/// The maximum number of ranges in the result of [`name_of`], if this result names more than half of a cluster's nodes.
+/// If there are more ranges, the result is "the others". A result for fewer nodes can have any number of ranges.
 const RANGES: usize = 8;
 
 /// Returns a text that names some nodes of a cluster by the ranges of their numbers, such as `1–6, 8`. `numbers`
