@@ -58,8 +58,8 @@ pub(crate) enum Days {
     /// Days of the month, such as `1,15`.
     OfMonth(Vec<Part>),
     /// `L`, `L-3`, `LW` or `L-3W`: a day that is counted back from the last day of the month. `before` is the number of
-    /// days to count back, such as 3 for `L-3`. If `weekday` is true (`W`), the rule selects the day from Monday to
-    /// Friday that is nearest to the counted day.
+    /// days to count back, such as 3 for `L-3`. If `weekday` is true (`W`), the selected day is the day from Monday
+    /// to Friday that is nearest to the counted day.
     Last { before: u16, weekday: bool },
     /// `15W`: the day from Monday to Friday that is nearest to this day of the month.
     NearestWeekday(u16),

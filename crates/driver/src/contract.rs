@@ -228,8 +228,8 @@ pub trait Context: Send + Sync {
     /// outcome of that job and runs nothing.
     async fn job(&self, name: &str, job: Job) -> Result<Outcome, JobFailure>;
 
-    /// Records an intermediate result of a call, for example the id of a new instance before later jobs run.
-    /// `call` is the index of the call to which the report belongs.
+    /// Records an intermediate result of a call. For example, a driver records the id of a new instance before it runs
+    /// further jobs. `call` is the index of the call to which the report belongs.
     async fn checkpoint(&self, call: usize, report: Report) -> Result<(), Failure>;
 
     /// Registers secrets that the driver has found in the output of a job, such as values of

@@ -14,7 +14,7 @@ use windlass_model::record::{PackageFile, PackageRecord};
 use windlass_model::{Action, DescriptorName, PropertyName, Transition};
 use windlass_update_ops::Shape;
 
-/// A driver chosen for an action, from `drivers:` or `default-driver:` of a resource descriptor.
+/// The choice of a driver for an action, as `drivers:` or `default-driver:` of a resource descriptor declares it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
     /// The kind of the chosen driver.

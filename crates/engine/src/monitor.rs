@@ -83,9 +83,9 @@ pub enum Act {
     Scale(ElementName, Scale),
 }
 
-/// The maximum number of times that policies heal an element before it recovers. A heal stops and starts the element.
-/// Without this limit, a healthy element without samples would be restarted again and again, because a missing sample
-/// is a breach.
+/// The maximum number of heals of an element since its last recovery. After this number, policies do not heal the
+/// element any more. A heal stops and starts the element. Without this limit, a healthy element without samples would
+/// be restarted again and again, because a missing sample is a breach.
 pub const MOST_HEALS: u32 = 3;
 
 /// The number of heals of each element since its last recovery. A heal stops and starts the element. The element has

@@ -52,7 +52,7 @@ pub struct Metric {
 pub struct MetricSource {
     /// The element that publishes the metric.
     pub element: ElementName,
-    /// The name of the metric on the element that publishes it.
+    /// The name under which the element publishes the metric.
     pub metric: MetricName,
 }
 

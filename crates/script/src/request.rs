@@ -116,7 +116,7 @@ impl Request {
         Self::of_root(&source, root.as_ref())
     }
 
-    /// Reads a document that is already parsed.
+    /// Converts a parsed document to a request.
     ///
     /// # Errors
     /// All problems of the document, with their places.

@@ -82,8 +82,8 @@ impl Layout<'_> {
         self.source.line(line).map_or("", |span| &self.source.text()[span.start as usize..span.end as usize])
     }
 
-    /// Records in `self` at which lines and columns a node and the nodes inside it begin. `column` is the new column of
-    /// those entries of the node that begin a line.
+    /// Adds the lines of a node, and of the nodes inside it, to `starts`, `blocks` and `inside`. `column` is the new
+    /// column of those entries of the node that begin a line.
     fn node(&mut self, node: &Node, column: usize) {
         let (first, last) = (self.at(node.span().start), self.at(node.span().end).0);
         let is_flow = self.source.text()[node.span().start as usize..].starts_with(['{', '[']);

@@ -18,7 +18,7 @@ use crate::uptime::Moment;
 /// Default interval between renewals.
 pub const RENEW_EVERY: Duration = Duration::from_secs(5);
 
-/// Default time without renewal after which a lease expires: six missed renewals.
+/// Default time without renewal after which a lease expires. The time is six times [`RENEW_EVERY`].
 pub const EXPIRE_AFTER: Duration = Duration::from_secs(30);
 
 /// The renewal interval and the expiry of leases.

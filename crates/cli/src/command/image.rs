@@ -89,7 +89,7 @@ fn size(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / MIB)
 }
 
-/// Prints an error of the image store, and returns its exit code.
+/// Prints an error of the image store, and returns the exit code for this error.
 pub(super) fn refuse(error: &ImagesError) -> ExitCode {
     super::complain(error, Some(error.code()));
     match error {

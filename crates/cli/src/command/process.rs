@@ -62,8 +62,8 @@ struct FailedStepView {
 }
 
 /// Returns the failures of a process. If the process has rolled back an earlier process, also returns the failures
-/// of the earlier process. If the log can't be read, returns no failures. No error is reported in this case,
-/// because the user needs the result of the process more than the failures.
+/// of the earlier process. If the log can't be read, returns no failures. In this case, the function reports
+/// no error: the result of the process is more important to the user than the failures.
 async fn failures(windlass: &Windlass, ended: &Ended) -> Vec<FailedStepView> {
     if code(ended) == exit::DONE {
         return Vec::new();

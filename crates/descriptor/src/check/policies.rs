@@ -107,7 +107,8 @@ fn policy_metric(check: &mut Check<'_, '_>, name: &str, policy: &PolicyDecl) {
     measures(policy, found.as_ref(), metric.span, check.said);
 }
 
-/// Checks the metric of a policy that names no component: the assembly must declare a metric of this name.
+/// Checks the metric of a policy, if the policy names the metric without a component. The assembly must declare this
+/// metric.
 fn own_metric(check: &mut Check<'_, '_>, policy: &PolicyDecl, metric: &Spanned<String>) {
     if let Some(own) = check.assembly.metrics.get(metric.value.as_str()) {
         return measures(policy, Some(own), metric.span, check.said);

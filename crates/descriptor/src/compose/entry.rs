@@ -37,7 +37,7 @@ impl Nodes {
     }
 
     /// Returns the list entry from which a node is created. `number` is the position of the node in the list, and
-    /// the first position is 1. Returns `None` if the group declares the number of its nodes, and no list.
+    /// the first position is 1. Returns `None` if the group declares a number of nodes instead of a list.
     pub(super) fn entry(&self, number: u32) -> Option<&Entry> {
         match self {
             Self::Numbered(_) => None,

@@ -16,7 +16,7 @@ use super::fingerprint::PlanFingerprint;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Consent {
-    /// Every plan may remove or replace installed parts. This is the default of a request.
+    /// The user permits every plan to remove or replace installed parts. This is the default of a request.
     #[default]
     Any,
     /// Only this plan may remove or replace installed parts.

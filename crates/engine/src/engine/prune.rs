@@ -65,9 +65,10 @@ impl Upkeep<'_> {
         Ok(Pruned { checks, ..doomed(&old, &versions, snapshot.as_ref(), keep.keep) })
     }
 
-    /// Removes old records under the lease of the assembly. `keep` contains an age and a number. A process is
-    /// removed only if it is older than this age, and at least this number of newer processes exist. The same rule
-    /// applies to versions. An event of a health check or a discovery is removed if it is older than this age.
+    /// Removes old records of an assembly. Before the removal, the function takes the lease of the assembly. `keep`
+    /// contains an age and a number. A process is removed only if it is older than this age, and at least this number
+    /// of newer processes exist. The same rule applies to versions. An event of a health check or a discovery is
+    /// removed if it is older than this age.
     ///
     /// The function keeps open processes, undecided calls, and the process that a retry would resume. It also keeps
     /// all records that are necessary for a rollback to a kept version.

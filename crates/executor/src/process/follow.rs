@@ -42,7 +42,8 @@ pub(crate) struct Follower {
     shown: [u64; 2],
 }
 
-/// The signal that a follower must stop: its receiver was dropped, or the files of the job can't be read.
+/// The error that ends a follower. Either the receiver of the events was dropped, or the files of the job can't be
+/// read.
 struct Over;
 
 impl Follower {

@@ -111,8 +111,8 @@ impl<'a> Parts<'a> {
         self.desired.get(name).or_else(|| self.installed.get(name))
     }
 
-    /// Returns the part of the element at the position `place` of the desired topology; `None` if the element is not a
-    /// resource.
+    /// Returns the part of an element; `None` if the element is not a resource. `place` is the position of the element
+    /// in the desired topology.
     pub(crate) fn at(&self, place: usize) -> Option<&Part<'a>> {
         self.place_at(place).map(|at| &self.list[at])
     }

@@ -66,8 +66,8 @@ pub struct SimulationView {
     pub scripts: BTreeMap<&'static str, Runs>,
     /// Number of answers of health checks. A health check gives one answer for each instance.
     pub checked: u64,
-    /// Number of health checks and discoveries that did not start in time, because the previous one was still
-    /// running.
+    /// Number of health checks and discoveries that did not start in time, because the previous run of the same duty
+    /// had not ended.
     pub missed: u64,
     /// Number of applications that were launched.
     pub launched: u64,

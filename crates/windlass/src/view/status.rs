@@ -187,7 +187,7 @@ pub(crate) fn pairs_of(calls: &[&CallRecord]) -> Vec<PairView> {
 pub struct RelationshipView {
     /// The name of the relationship.
     pub name: String,
-    /// Number of pairs that the relationship connects completely.
+    /// Number of completely connected pairs.
     pub made: usize,
     /// The partly connected pairs. Some operations of the creation have run or may have run, and the creation is not
     /// complete.
