@@ -261,7 +261,7 @@ pub enum EngineError {
         "`{0}` was interrupted, and a dry run does not determine the outcome of its open calls; resume it first: `windlass retry {0}`"
     )]
     NotObserved(AssemblyName),
-    /// The operator's [`Answer`](crate::Answer) is about a call that is unknown, or that needs no answer. Only an
+    /// The operator's [`Answer`](crate::Answer) is about a call that does not exist, or that needs no answer. Only an
     /// *undecided* call needs an answer: windlass can't determine the outcome of such a call.
     #[error("`{call}` is not an undecided call; these are: `{}`", ids(.calls))]
     NotUndecided {

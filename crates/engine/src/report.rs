@@ -340,7 +340,7 @@ enum Signals {
 }
 
 impl Signals {
-    /// Returns the signals of an instance document that `self` selects. Each signal has the name under which other
+    /// Returns the signals that `self` selects in an instance document. Each signal has the name under which other
     /// elements read it. For example, the name is `port` for an output property, and `compute.ip` for the signal `ip`
     /// of the interface `compute`.
     fn of(self, document: &mut Value) -> Vec<(String, &mut Value)> {

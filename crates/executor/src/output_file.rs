@@ -40,7 +40,7 @@ pub(crate) enum Unopened {
     Outside,
     /// The path names a folder, a device, a pipe or a socket.
     NotAFile,
-    /// The file has more bytes than permitted: this many.
+    /// The file has more bytes than permitted. The number is the length of the file in bytes.
     TooLarge(u64),
     Unreadable(String),
 }

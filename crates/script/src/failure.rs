@@ -75,7 +75,7 @@ impl Reporter {
         self.failure(kind, &format!("`{}` {what}", self.script), detail)
     }
 
-    /// Returns a failure with both texts masked.
+    /// Returns a failure with the texts `message` and `detail`, in which secrets are masked.
     pub(crate) fn failure(&self, kind: FailureKind, message: &str, detail: &str) -> Failure {
         Failure::new(kind, self.mask(message)).with_detail(self.mask(detail))
     }

@@ -128,8 +128,8 @@ impl Layout<'_> {
         (1..=first.0).rev().find_map(|line| Some((line, begin(line)?))).unwrap_or(first)
     }
 
-    /// Records an item of a block sequence. The `-` of the item is in column `dash.1`, in line `dash.0` or
-    /// below. Returns the line of this `-`.
+    /// Records an item of a block sequence. The `-` of the item is in column `dash.1`, and in line `dash.0` or a
+    /// later line. Returns the line of this `-`.
     fn item(&mut self, item: &Node, dash: (usize, usize), column: usize) -> usize {
         let (from, old) = dash;
         let (start, within) = self.at(item.span().start);

@@ -46,8 +46,9 @@ impl Reason {
     }
 }
 
-/// All nodes without a value in one document, in three groups: nodes that failed by a problem of their own, nodes that
-/// wait for each other, and nodes that depend on a failed node. Each group is in document order.
+/// All unresolved nodes of one document: the nodes without a value. There are three groups: nodes that failed because
+/// of a problem of their own, nodes that wait for each other, and nodes that depend on a failed node. Each group is in
+/// document order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unresolved {
     /// Nodes without a value.

@@ -19,7 +19,7 @@ use crate::rename::Rename;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Change {
-    /// Puts an assembly and pins its packages, which must exist.
+    /// Puts an assembly. The assembly pins its packages, which must exist.
     PutAssembly(Box<AssemblyRecord>),
     /// Drops an assembly with its elements, instances, pairs, secrets, documents and pins. Packages that are no longer
     /// pinned are dropped. The open calls of the assembly are marked as closed, so that the engine does not continue

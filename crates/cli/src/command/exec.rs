@@ -83,7 +83,8 @@ pub(super) fn fitted(
     }
 }
 
-/// Describes a mismatch of runtime and settings in terms of the command's options.
+/// Describes why the runtime and the settings do not match. Where possible, the text names the options of the command,
+/// such as `--image`.
 fn words(misfit: Misfit) -> String {
     match misfit {
         Misfit::Key { key, runtime, others } if others.is_empty() => {

@@ -176,7 +176,7 @@ pub enum Search<'a> {
     /// Drivers will search for instances after this composition. If no known instance fits a reference, and a
     /// driver can search for an instance, the reference is [pending](ReferenceRequest::pending).
     Later,
-    /// Drivers have searched. The map contains the instances that they found for each reference, or the
-    /// reason why the search failed.
+    /// Drivers have searched. For each reference, the map contains the found instances, or the reason why the
+    /// search failed.
     Done(&'a BTreeMap<ElementName, Result<Vec<Existing>, String>>),
 }

@@ -408,8 +408,8 @@ impl ProcessMachine {
         self.await_decision(&run.record, why);
     }
 
-    /// Records at the element that the outcome of an undecided call is unknown, for the reason `why`. Ends the step of
-    /// the call.
+    /// Records at the element that the outcome of an undecided call is unknown. The text `why` states the reason. Ends
+    /// the step of the call.
     pub(super) fn await_decision(&mut self, record: &CallRecord, why: &str) {
         let message = format!("the outcome of {} is unknown: {why}", record.action);
         self.note_failure(&record.element, Some(Failure::new(FailureKind::Lost, message)));

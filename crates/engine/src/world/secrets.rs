@@ -39,7 +39,7 @@ impl Secrets {
         self.0.keys()
     }
 
-    /// Returns the natural id of an instance, even if it is sealed.
+    /// Returns the natural id of an instance. If the store keeps the id encrypted (sealed), returns the plain text.
     pub(crate) fn natural(&self, instance: &InstanceRecord) -> Option<String> {
         let sealed = || self.text(instance.sealed_natural.as_ref()?).map(str::to_owned);
         instance.natural.clone().or_else(sealed)

@@ -111,7 +111,7 @@ impl Engine {
     /// Connects to the container engine at an endpoint.
     ///
     /// # Errors
-    /// [`EngineError::Unreachable`] or [`EngineError::Slow`] if the engine doesn't answer, or doesn't answer in time.
+    /// [`EngineError::Unreachable`] if the engine can't be reached. [`EngineError::Slow`] if it doesn't answer in time.
     /// [`EngineError::Protocol`] if the engine reports an API version that can't be parsed.
     pub async fn connect_to(endpoint: Endpoint) -> Result<Self, EngineError> {
         let docker = open(&endpoint, API_DEFAULT_VERSION)?;

@@ -13,7 +13,7 @@ use crate::image::{ImageError, ImageLimits};
 /// limit for each of three items: the long name, the long link target and the extended attributes.
 const HEADER_BYTES: u64 = 1 << 20;
 
-/// Maximum average number of such bytes per entry.
+/// Maximum average number of header bytes per entry. Header bytes are the bytes that [`HEADER_BYTES`] limits.
 const AVERAGE_HEADER_BYTES: u64 = 4096;
 
 /// Counts the bytes and the entries in the layers of one image. A method that counts something returns an error when

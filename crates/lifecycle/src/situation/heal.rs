@@ -49,7 +49,7 @@ pub fn healable<'a>(topology: &'a Topology, name: &ElementName) -> Result<&'a El
     }
 }
 
-/// Lists up to ten names in a message, followed by the number of the remaining names.
+/// Returns a list of names for a message: at most ten names, and the number of the remaining names.
 pub(crate) fn listed(names: &[ElementName]) -> String {
     const MOST: usize = 10;
     let mut text: Vec<String> = names.iter().take(MOST).map(|name| format!("`{}`", name.local())).collect();

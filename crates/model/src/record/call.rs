@@ -59,8 +59,8 @@ pub struct CallRecord {
     pub then: Advance,
     /// The state of the call.
     pub state: CallState,
-    /// The reason why the outcome of the call is unknown. None if the outcome was never unknown, and in records of an
-    /// older windlass.
+    /// The reason why the outcome of the call is unknown. None if the outcome was never unknown, or if an older
+    /// windlass has written the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<UnknownOutcome>,
     /// The time at which the call started.

@@ -133,8 +133,9 @@ fn ends(drawing: &Drawing, turned: &[bool], edge: usize) -> (usize, usize) {
 
 /// Returns the column of each node.
 ///
-/// A node with edges is in the column directly to the right of all its predecessors. In each group,
-/// the nodes without edges form a block of rows and columns. Outside of all groups, they form another block.
+/// A node with edges is one column to the right of its rightmost predecessor. Without a predecessor, it is in the first
+/// column. In each group, the nodes without edges form a block of rows and columns. The nodes without edges outside of
+/// all groups form another block.
 fn columns(drawing: &Drawing, turned: &[bool]) -> Vec<usize> {
     let count = drawing.nodes.len();
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];

@@ -45,7 +45,7 @@ pub(super) enum Message {
         /// to wait or has already ended.
         notice: Option<Notice>,
     },
-    /// An interrupted process can't be resumed now, for a reason that will pass.
+    /// An interrupted process can't be resumed now. The reason is temporary, so the daemon tries again later.
     NotResumed { assembly: AssemblyName, process: ProcessId, why: EngineError },
     /// A health check of an assembly has ended.
     Looked {

@@ -147,7 +147,7 @@ impl Wiring {
     }
 
     /// Returns the names of all factories. The result also contains factories that are no service of an environment,
-    /// because the references of their instances are resolved all the same.
+    /// because windlass also resolves the references of their instances.
     async fn factories(&mut self) -> Result<Vec<AssemblyName>, Error> {
         // Applications have an owner, and factories have none. A store may contain many applications.
         let owned: HashSet<AssemblyName> = self.store.owned_names().await?.into_iter().collect();

@@ -82,8 +82,8 @@ async fn watch(windlass: &Windlass, args: &StatusArgs) -> Result<Infallible, Err
     }
 }
 
-/// Tells whether the error means that the assembly or the part does not exist. Each other error is a failure of the
-/// store, and may pass.
+/// Tells whether the error means that the assembly or the part does not exist. Any other error is a failure of the
+/// store. Such a failure may be temporary.
 fn is_gone(error: &Error) -> bool {
     matches!(error, Error::Engine(EngineError::Unknown { .. }) | Error::NoPart { .. })
 }

@@ -54,8 +54,8 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Runs the job and reports to the owner, the process that submitted the job. `lock` is the job's folder, opened
-    /// and locked. As long as this descriptor is open, all processes see the job as running.
+    /// Runs the job and reports to the owner, the process that submitted the job. `lock` is the open
+    /// file descriptor that locks the job's folder. As long as `lock` is open, all processes see the job as running.
     pub(crate) async fn run(mut self, lock: OwnedFd) {
         let started = self.start().await;
         let at = started.as_ref().ok().map(|running| running.started);

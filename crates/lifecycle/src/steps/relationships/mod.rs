@@ -40,7 +40,7 @@ use crate::constraints::Constraints;
 use crate::differences::{RelationshipChange, differ};
 use crate::situation::{Options, Reads, Version};
 
-/// The changes of relationships for display.
+/// The changes of relationships, in the form for display.
 #[derive(Default)]
 pub(crate) struct Related {
     pub(crate) changes: Vec<RelationshipChange>,

@@ -12,7 +12,7 @@ use crate::testing::samples::{
     step, value, version,
 };
 
-/// One snapshot contains all records that were put for an assembly, and none of other assemblies.
+/// One snapshot contains all records that were put for an assembly, and no records of other assemblies.
 pub async fn load_brings_all_that_was_put(harness: &impl Harness) {
     let store = harness.open().await;
     for assembly in ["h_bta", "other", "h_bta2"] {
