@@ -1,4 +1,4 @@
-//! The input documents of scripts, which they read on stdin.
+//! The input documents that scripts read on stdin.
 
 use std::collections::BTreeMap;
 

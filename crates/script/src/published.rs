@@ -35,7 +35,7 @@ pub(crate) fn secrets(stdout: &Captured, sensitive: &BTreeSet<PropertyName>) -> 
     found
 }
 
-/// Returns the parts of a secret that the runtime has captured from the output of a script.
+/// Returns the parts of a secret that was found in the captured output of a script.
 ///
 /// From a long output, the runtime captures only the beginning and the end. The text of such an output contains a
 /// marker in the middle, such as `[… 5000 bytes left out …]`. If the secret contains this marker, the function returns

@@ -266,8 +266,8 @@ pub trait Store: Send + Sync {
     /// [`StoreError::Key`] if the secret part can't be decrypted.
     async fn document_secrets(&self, key: &DocumentKey) -> Result<Option<Sensitive<Vec<u8>>>, StoreError>;
 
-    /// Reads up to `limit` documents of a scope and kind whose names come after `after`, sorted by name. If `after`
-    /// is `None`, reads from the first name.
+    /// Reads the documents of a scope and kind, sorted by name. The result begins after the name `after`, or with the
+    /// first name if `after` is `None`. The result contains at most `limit` documents.
     async fn documents(
         &self,
         scope: &DocumentScope,

@@ -17,7 +17,7 @@ use crate::failure::fault;
 use crate::output::{BAD, DIM, GOOD, ODD, continued, one_line, say, styled, tell};
 use crate::{codes, exit, signals};
 
-/// Maximum number of received readings of metrics that the daemon has not processed yet.
+/// Maximum number of received metric readings that the daemon has not processed yet.
 const QUEUE: usize = 1024;
 
 pub(crate) async fn run(args: WatchArgs) -> ExitCode {

@@ -67,8 +67,8 @@ impl Engine {
         Ok(Preview::of(draft, exists))
     }
 
-    /// Makes the plan for a request from the present records. The function takes no lease, so another program may
-    /// change the records meanwhile.
+    /// Reads the present records, and makes the plan for a request. The function takes no lease, so another program
+    /// may change the records meanwhile.
     pub(super) async fn drafted(&self, name: &AssemblyName, request: Request) -> Result<Draft, EngineError> {
         let mut snapshot = self.store.load(name).await?;
         if snapshot.is_none() && request.desired.is_none() {

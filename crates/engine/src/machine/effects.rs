@@ -188,8 +188,9 @@ impl ProcessMachine {
         }
     }
 
-    /// Records the process that creates an element, and the package of the element, before the first call. If the
-    /// state of the element is neither Absent nor Failed, the element already exists, and nothing is recorded.
+    /// Records the process that creates an element, and the package of the element. The caller uses this
+    /// method before a transition, or in a step without calls. If the state of the element is neither Absent nor
+    /// Failed, the element already exists, and nothing is recorded.
     pub(super) fn note_making(&mut self, element: &ElementName, process: ProcessId) {
         let known = self.world.elements.get(element);
         if known.is_none_or(|record| !matches!(record.state, State::Absent | State::Failed)) {

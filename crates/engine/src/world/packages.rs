@@ -86,7 +86,8 @@ impl Packages {
         self.kept = kept.map(|(old, new)| (old.digest().clone(), new.digest().clone())).collect();
     }
 
-    /// Returns the package of a resource in the desired version.
+    /// Returns the package that the desired version of the assembly uses for the descriptor `name`. `None` if this
+    /// package was not found, or if the desired version does not use the descriptor.
     pub(crate) fn desired(&self, name: &DescriptorName) -> Option<&Package> {
         self.desired.get(name).map(Arc::as_ref)
     }

@@ -48,8 +48,8 @@ pub struct PullProgress {
     pub status: String,
     /// Number of bytes that the current step has processed for this layer so far; `None` if unknown.
     pub current: Option<u64>,
-    /// Number of bytes that the current step processes for this layer until the step ends. It includes `current`.
-    /// `None` if unknown.
+    /// Total number of bytes that the current step has to process for this layer, including `current`. `None` if
+    /// unknown.
     pub total: Option<u64>,
 }
 

@@ -160,8 +160,8 @@ fn is_early(relationship: &Relationship, end: End) -> bool {
     rank::least(state, modifier) < rank::INSTALLED
 }
 
-/// Returns the properties of sources and targets that a value of a relationship reads. `template` is this value,
-/// for example `${source.address}`.
+/// Returns the properties that a value of a relationship reads from the source and the target. `template` is this
+/// value, for example `${source.address}`.
 fn read_of_ends(template: &Template) -> Vec<(End, &PropertyName)> {
     let mut read = Vec::new();
     template.for_each_part(&mut |part| {

@@ -17,8 +17,8 @@ const OUTPUT_BYTES: u64 = 4 << 20;
 /// Maximum number of bytes of the file at `WINDLASS_ID_FILE`, which contains the id of the instance.
 const ID_BYTES: u64 = 4 << 10;
 
-/// Adds the input files for a call to a job. Also declares the output files and folders that the runtime returns
-/// after the job.
+/// Returns `job` with the input files for a call. Also declares the output files and folders that the runtime
+/// returns after the job.
 ///
 /// A repeated call has the same files. The files may contain secrets, so only the user of the job may read them.
 pub(crate) fn with_call(role: &Role, call: &Call, job: Job) -> Job {

@@ -1,4 +1,4 @@
-//! Work of the daemon beside monitoring: executing requests, and resuming interrupted processes.
+//! Work of the daemon other than monitoring: executing requests, and resuming interrupted processes.
 
 use windlass_engine::{Ended, EngineError, Request, is_destroyed};
 use windlass_model::AssemblyName;

@@ -27,7 +27,7 @@ use crate::open::Windlass;
 use crate::prune::PruneView;
 use crate::wiring::Removal;
 
-/// Maximum number of messages from tasks that the daemon has not read yet.
+/// Maximum number of unread messages from the tasks to the daemon.
 const QUEUE: usize = 64;
 /// Interval between two attempts to get the lease of a factory while another program holds this lease.
 const HELD: Duration = Duration::from_secs(1);

@@ -40,7 +40,7 @@
 //! | `o bytes`, `e bytes` | output on stdout, on stderr |
 //! | `O bytes`, `E bytes` | the last bytes of stdout, of stderr, if the stream is longer than the storage limit |
 //! | `F number state` | the state of the output with the index `number`: `content` if the output can be read, or else the reason, such as `missing` |
-//! | `f bytes` | the next bytes of the output in the last line `F`: the content of a file, or the encoded files of a folder |
+//! | `f bytes` | the next bytes of the output that the last `F` named: a file's content, or a folder's encoded files |
 //! | `L bytes` | the names of the processes that the job left running, one on each line |
 //! | `X started ended stdout stderr end` | the last line: the times, the bytes written, and the end |
 //!

@@ -75,7 +75,7 @@ impl OpenEngine {
         matches!(self.fresh.has_left(client).await, Ok(false))
     }
 
-    /// Returns the note which records that this process uses the engine, so that the caller can remove the note.
+    /// Returns the note which records that this process uses the engine. The caller can then remove the note.
     /// Returns `None` if `client` is not the client id of this process, or if an earlier call has already returned the
     /// note.
     pub(super) fn take_note(&self, client: Option<&str>) -> Option<Note> {
