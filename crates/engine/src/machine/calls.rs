@@ -387,12 +387,12 @@ impl ProcessMachine {
         }
     }
 
-    /// Tells whether the outcome of a call no longer matters: the call removes a pair, and the pair no longer
-    /// exists.
+    /// Tells whether the outcome of a call no longer matters. Two conditions must hold: the call is an operation that
+    /// removes a pair, and another step has already removed the pair.
     ///
-    /// A pair is a relationship between two nodes, its source and its target. If the source or the target is
-    /// removed after the call, the pair no longer exists. Suppose that an operator states the outcome of the call
-    /// only afterwards. This statement must not change a new pair with the same source and the same target.
+    /// A pair is a relationship between two nodes, its source and its target. The pair is also gone if the source or the
+    /// target was removed after the call. Suppose that both nodes and the pair are then created again, and that an
+    /// operator states the outcome of the call only afterwards. The statement must not change the new pair.
     fn is_moot(&self, record: &CallRecord) -> bool {
         let CallRecord { pair, then, side, .. } = record;
         let is_created = |pair| self.world.pairs.get(pair).is_some_and(|known| known.created);

@@ -195,8 +195,8 @@ fn after_target_rests(
     }
 }
 
-/// Delays the sources that go down. Such a source leaves the state that the relationship requires only after the
-/// steps in `ceased`. These steps remove the pairs of the source with all targets. `moving` contains the sources that
+/// Makes each source that goes down wait for the steps in `ceased`. These steps remove the pairs of the source with all
+/// targets. Until then, the source keeps the state that the relationship requires. `moving` contains the sources that
 /// change.
 fn hold_sources_leaving<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
