@@ -192,16 +192,27 @@ impl Windlass {
         let request = Request::up(desired).refreshed(input.refresh);
         let protection = self.protection(&request).await?;
         let preview = self.preview_up(&name, request).await?;
-        let unfinished = self.unfinished(&name).await?;
+        let unfinished = self.unfinished(&name, &preview).await?;
         Ok((PlanView::of(name, preview).with_protection(protection).beside(unfinished), warnings))
     }
 
-    /// Returns the process that is changing an assembly now, or that was interrupted; `None` if there is no such
-    /// process.
-    pub(crate) async fn unfinished(&self, name: &AssemblyName) -> Result<Option<UnfinishedProcess>, Error> {
+    /// Returns the process that is changing an assembly now, or that was interrupted or stopped before all of its calls
+    /// had ended; `None` if there is no such process. `preview` is a preview of an intent on the assembly.
+    pub(crate) async fn unfinished(
+        &self,
+        name: &AssemblyName,
+        preview: &Preview,
+    ) -> Result<Option<UnfinishedProcess>, Error> {
         let Some(store) = self.store(false).await? else { return Ok(None) };
         let mut open = store.open_processes().await?.into_iter().filter(|process| process.assembly == *name);
-        let Some(process) = open.next() else { return Ok(None) };
+        let process = match (open.next(), preview.unfinished) {
+            (Some(process), _) => process,
+            (None, Some(stopped)) => match store.process(stopped).await? {
+                Some(process) => process,
+                None => return Ok(None),
+            },
+            (None, None) => return Ok(None),
+        };
         let runs = store.holder(name).await?.map(|holder| holder.to_string());
         Ok(Some(UnfinishedProcess { id: process.id, intent: process.title(), runs }))
     }
@@ -235,7 +246,8 @@ impl Windlass {
         let store = self.store_of(name).await?;
         Box::pin(self.removal(&store, name, &request)).await?;
         let preview = Box::pin(self.engine(store).preview(name, request)).await?;
-        Ok(PlanView::of(name.clone(), preview).beside(self.unfinished(name).await?))
+        let unfinished = self.unfinished(name, &preview).await?;
+        Ok(PlanView::of(name.clone(), preview).beside(unfinished))
     }
 
     /// Requests that a process stops. No further call is started. Running jobs may still end by themselves: the program

@@ -242,8 +242,8 @@ fn tell_unfinished(plan: &PlanView) {
             "note: {id} {intent} is run by {holder}; this plan does not contain the changes that {id} still makes"
         ),
         None => tell!(
-            "note: {id} {intent} was interrupted, and its scripts may still run; this plan does not contain what they \
-             change; `windlass retry {}` resumes {id}",
+            "note: {id} {intent} was interrupted, and its last calls may still change parts; this plan does not contain \
+             these changes; `windlass retry {}` resumes {id}",
             plan.assembly
         ),
     }

@@ -379,3 +379,48 @@ fn a_stop_at_any_time_ends_soon_and_the_same_command_goes_on() {
         assert_eq!(env.trace(), ["Install", "Start"]);
     }
 }
+
+/// The Install script of an instance that is not ready at once.
+const BOOT: &str = "answer\nprintf '    status: {flags: {converging: true}}\\n'";
+
+/// The Integrity script, which reports the instance as ready when the file `ready` exists.
+const BOOTED: &str = r#"echo instances:
+for id in $(printf '%s\n' "$input" | sed -n 's/^  \([a-z0-9]*\):.*$/\1/p'); do
+    if [ -e "$WINDLASS_VOLUME_STATE/ready" ]; then up=true; wait=false; else up=false; wait=true; fi
+    printf '  "%s": {status: {flags: {active: %s, converging: %s, failed: false}}}\n' "$id" "$up" "$wait"
+done"#;
+
+/// After a stop, the same command waits again for an instance that is not ready yet, and `down` removes the instance
+/// at once.
+#[test]
+fn a_stop_keeps_an_instance_that_is_not_ready() {
+    for command in [["up", "small"], ["down", "small"]] {
+        let scripts = [("Install", BOOT), ("Integrity", BOOTED), ("Start", ""), ("Uninstall", "")];
+        let env = TestEnv::small("effect: once, timeout: 1h", &scripts);
+        let up = env.spawn(&["up", "small"]);
+        until("the instance is observed", || env.trace().contains(&"Integrity".to_owned()));
+        up.signal(Signal::INT);
+        let run = up.end();
+        assert!(run.stdout.contains("stopped   box Install\n"), "{run}");
+        let again = if command[0] == "up" {
+            assert_snapshot!(env.ok(&["status"]).out(), @"
+            small incomplete assembly::small::1.0, AGE
+              p1 up was cancelled; `windlass retry small` resumes it
+              0 of 1 Active
+            └─ box Absent converging, AGE
+            ");
+            let plan = env.ok(&["plan", "small"]);
+            assert!(plan.stderr.contains("note: p1 up was interrupted, and its last calls"), "{plan}");
+            env.write(".windlass/volumes/state/ready", "");
+            "box Install"
+        } else {
+            "its instance was not ready when its removal began"
+        };
+        let run = env.ok(&command);
+        assert!(run.stdout.contains(again), "{run}");
+        let trace: Vec<_> = env.trace().into_iter().filter(|script| script != "Integrity").collect();
+        let expected: &[&str] =
+            if command[0] == "up" { &["Install", "Start"] } else { &["Install", "Uninstall"] };
+        assert_eq!(trace, expected);
+    }
+}

@@ -14,7 +14,7 @@ use windlass_lifecycle::{
     Version, describes, healable, merged, plan, resized, scaled, surge_nodes, surged, unsurged,
 };
 use windlass_model::assembly::{ElementKind, MaxSurge, MaxUnavailable, PackageDigest};
-use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Made, Scaled, VersionRecord};
+use windlass_model::record::{AssemblyRecord, CallState, ElementRecord, Intent, Made, Scaled, VersionRecord};
 use windlass_model::template::End;
 use windlass_model::work::{Relate, Work};
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
@@ -117,6 +117,8 @@ pub(super) struct Before {
     pub(super) goal: State,
     pub(super) descriptor: DescriptorName,
     pub(super) references: BTreeSet<AssemblyName>,
+    /// The process of an open call, whose end is not recorded. Only a preview is made beside open calls.
+    pub(super) open: Option<ProcessId>,
 }
 
 /// The desired assembly, and the options of the planner.
@@ -193,10 +195,13 @@ impl EngineEnv {
         } else {
             target.options.open_surge = surge;
         }
+        let open = snapshot.iter().flat_map(|snapshot| &snapshot.calls);
+        let open = open.filter(|call| call.state != CallState::Undecided).map(|call| call.process).next();
         let before_all = before.as_ref().map(|before| Before {
             goal: before.goal,
             descriptor: before.descriptor.clone(),
             references: before.references.clone(),
+            open,
         });
         let mut world = match (snapshot, &record) {
             (Some(snapshot), _) => World::load(snapshot),

@@ -68,7 +68,7 @@ impl Engine {
         if request.intent != Intent::Down {
             self.check_key(name).await?;
         }
-        let settled = Box::pin(self.settled(lease, name, request.answer.clone(), stop)).await?;
+        let settled = Box::pin(self.settled(lease, name, &request, stop)).await?;
         let (snapshot, closing) = settled.unzip();
         if snapshot.is_none() && request.desired.is_none() {
             return Err(self.unknown(name).await?);

@@ -1,8 +1,8 @@
 //! Previews. A [`Preview`] shows the plan of an intent, but the engine does not execute this plan.
 
 use windlass_lifecycle::{Diff, Plan};
-use windlass_model::AssemblyName;
 use windlass_model::record::{AssemblyRecord, Intent};
+use windlass_model::{AssemblyName, ProcessId};
 use windlass_store::Snapshot;
 
 use super::core::Engine;
@@ -30,14 +30,18 @@ pub struct Preview {
     pub intent: Intent,
     /// Whether the assembly already exists.
     pub exists: bool,
+    /// A process that made a call whose end is not recorded; `None` if there is no such call. The plan does not contain
+    /// the effects of this call.
+    pub unfinished: Option<ProcessId>,
     /// The results of the health checks; `None` if no health checks were made.
     pub seen: Option<Vec<Seen>>,
 }
 
 impl Preview {
-    fn of(draft: Draft, exists: bool) -> Self {
-        let Draft { world, plan, diff, undone, intent, seen, .. } = draft;
-        Self { plan, diff, undone, assembly: world.assembly, intent, exists, seen }
+    fn of(draft: Draft) -> Self {
+        let Draft { world, plan, diff, undone, intent, seen, before, .. } = draft;
+        let (exists, unfinished) = (before.is_some(), before.and_then(|before| before.open));
+        Self { plan, diff, undone, assembly: world.assembly, intent, exists, unfinished, seen }
     }
 }
 
@@ -48,7 +52,7 @@ impl EngineEnv {
     /// # Errors
     /// The reason why the assembly can't be created.
     pub fn preview_new(&self, request: Request) -> Result<Preview, EngineError> {
-        Ok(Preview::of(self.draft(request, None, PreviousState::default(), None)?, false))
+        Ok(Preview::of(self.draft(request, None, PreviousState::default(), None)?))
     }
 }
 
@@ -62,9 +66,7 @@ impl Engine {
         name: &AssemblyName,
         request: impl Into<Request>,
     ) -> Result<Preview, EngineError> {
-        let draft = self.drafted(name, request.into()).await?;
-        let exists = draft.before.is_some();
-        Ok(Preview::of(draft, exists))
+        Ok(Preview::of(self.drafted(name, request.into()).await?))
     }
 
     /// Reads the present records, and makes the plan for a request. The function takes no lease, so another program

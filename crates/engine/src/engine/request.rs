@@ -230,6 +230,14 @@ impl Request {
         &self.selection
     }
 
+    /// Tells whether the request is a `down` that names this element or removes all elements. The function returns
+    /// `false` for an element that is removed only because an element that it needs is removed.
+    pub(super) fn removes(&self, element: &ElementName) -> bool {
+        let Selection { target, except } = &self.selection;
+        let is_selected = (target.is_empty() || target.contains(element)) && !except.contains(element);
+        self.intent == Intent::Down && is_selected
+    }
+
     /// Returns the intent of the request.
     pub fn intent(&self) -> &Intent {
         &self.intent

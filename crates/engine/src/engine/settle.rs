@@ -16,7 +16,7 @@ use windlass_store::{Batch, Change, Lease, Snapshot};
 use super::core::Engine;
 use super::look;
 use super::references::{foreign_assemblies, leave};
-use super::request::Answer;
+use super::request::{Answer, Request};
 use crate::claim::refuse_claimed;
 use crate::dispatch::JournalParts;
 use crate::error::EngineError;
@@ -31,7 +31,8 @@ impl Engine {
     /// that ends the interrupted processes. Returns `None` if the assembly does not exist.
     ///
     /// The function repeats the open calls, so that their ends are recorded. Then it removes the jobs of the
-    /// interrupted processes. `assume` is the operator's answer about calls whose outcome windlass can't determine.
+    /// interrupted processes. The answer in `request` is the operator's answer about calls whose outcome windlass can't
+    /// determine.
     ///
     /// The caller commits the returned batch together with the record of the next process. Until then, the
     /// interrupted processes stay open: a refused intent does not end them, and a daemon can still resume them. There
@@ -40,9 +41,10 @@ impl Engine {
         &self,
         lease: &Lease,
         name: &AssemblyName,
-        assume: Option<Answer>,
+        request: &Request,
         stop: &Stop,
     ) -> Result<Option<(Snapshot, Batch)>, EngineError> {
+        let assume = request.answer.clone();
         let Some(mut snapshot) = self.store.load(name).await? else {
             self.sweep(name, stop).await?;
             return Ok(None);
@@ -53,7 +55,7 @@ impl Engine {
         self.reopen(&mut snapshot).await?;
         let mut unprepared = Vec::new();
         if snapshot.calls.iter().any(|call| call.state != CallState::Undecided) {
-            unprepared = self.settle(lease, snapshot, assume.as_ref(), stop).await?;
+            unprepared = self.settle(lease, snapshot, request, stop).await?;
             snapshot = self.reload(name).await?;
         }
         let has_unprepared = !unprepared.is_empty();
@@ -168,17 +170,20 @@ impl Engine {
     /// outcome.
     ///
     /// Returns the calls that can't be prepared again, each with the reason. For example, the location of the call is no
-    /// longer in `windlass.yaml`. These calls stay open. But if the operator's answer `assume` covers such a call, the
-    /// call becomes undecided, and is not part of the result.
+    /// longer in `windlass.yaml`. These calls stay open. But if the operator's answer in `request` covers such a call,
+    /// the call becomes undecided, and is not part of the result.
     async fn settle(
         &self,
         lease: &Lease,
         snapshot: Snapshot,
-        assume: Option<&Answer>,
+        request: &Request,
         stop: &Stop,
     ) -> Result<Vec<(CallRecord, Failure)>, EngineError> {
         let calls = snapshot.calls.clone();
+        let assume = request.answer.as_ref();
         let is_answered = |call: &&CallRecord| assume.is_some_and(|answer| answer.is_about(call));
+        let removed = calls.iter().filter(|call| request.removes(&call.element)).map(|call| call.id.clone());
+        let removed = removed.collect();
         let answered = calls.iter().filter(is_answered).map(|call| call.id.clone()).collect();
         let jobs = snapshot.jobs.iter().map(|job| (job.id.clone(), job.clone())).collect();
         let elsewhere = self.elsewhere(&snapshot);
@@ -194,7 +199,8 @@ impl Engine {
         let env = self.process_env(lease, &world, stop);
         let remote = elsewhere.keys().cloned().collect();
         let mut machine = ProcessMachine::settle(self.tools(), world, calls, remote, self.env.clock.now())
-            .with_answered(answered);
+            .with_answered(answered)
+            .with_removed(removed);
         let (grace, patience) = (self.options.grace, self.options.patience);
         let parts = JournalParts { jobs, elsewhere, resumes: true, grace, patience };
         let lost = keeper::keep(self.store.clone(), Leases::new(env.leases()));

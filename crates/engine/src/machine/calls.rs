@@ -175,7 +175,8 @@ impl ProcessMachine {
     pub(super) fn converge(&mut self, id: &CallId) {
         let Some(run) = self.calls.get_mut(id) else { return };
         let timeout = i64::try_from(run.nature.timeout.as_millis()).unwrap_or(i64::MAX);
-        let deadline = run.record.started.plus_millis(timeout);
+        let is_removed = self.removed.contains(id);
+        let deadline = if is_removed { self.now } else { run.record.started.plus_millis(timeout) };
         let first = !matches!(run.record.state, CallState::Converging { .. });
         run.record.state = CallState::Converging { deadline };
         run.polls += 1;
@@ -196,6 +197,7 @@ impl ProcessMachine {
             return match (run.taken_up, run.repeats) {
                 (true, _) => self.leave_open(id),
                 (false, true) => self.not_begun(id),
+                (false, false) if self.can_wait_later(id) => self.wait_later(id),
                 (false, false) => self.stopped(id),
             };
         }
@@ -211,7 +213,11 @@ impl ProcessMachine {
             let instance = home.instances.get(&run.call.element);
             let status = instance.map(|instance| InstanceView::new(&instance.document).status());
             let message = status.and_then(|status| status.message);
-            let failure = still_converging(run.nature.timeout, message.as_deref());
+            let failure = if self.removed.contains(id) {
+                Failure::new(FailureKind::Timeout, "its instance was not ready when its removal began")
+            } else {
+                still_converging(run.nature.timeout, message.as_deref())
+            };
             let end = StepEnd::Failed(failure.clone());
             if self.has_launched(id) {
                 self.launched(id, failure, end);
@@ -457,6 +463,32 @@ impl ProcessMachine {
         if self.steps.remove(&key).is_some() {
             self.unfinished -= 1;
         }
+    }
+
+    /// Tells whether a later process can wait for the instance of a call in place of this process.
+    ///
+    /// In this case, the call creates or installs the instance, its jobs have ended, and a health check can observe the
+    /// instance. The function returns `false` for a launched application, because [`launched`](Self::launched) ends the
+    /// call of its launch.
+    fn can_wait_later(&self, id: &CallId) -> bool {
+        let Some(CallRun { record, nature, .. }) = self.calls.get(id) else { return false };
+        let creates = matches!(record.action, Action::Transition(Transition::Create | Transition::Install));
+        let is_converging = matches!(record.state, CallState::Converging { .. });
+        creates && is_converging && nature.observable && !self.has_launched(id)
+    }
+
+    /// Handles a stop of a call that waits until its instance is ready. The step ends as cancelled, but the record of
+    /// the call stays open. The next process observes the instance and ends the call. We rejected the state Failed,
+    /// because the next plan would remove an instance that may be ready soon.
+    fn wait_later(&mut self, id: &CallId) {
+        let Some(mut run) = self.calls.remove(id) else { return };
+        self.wipe(std::mem::take(&mut run.wipe));
+        self.queues.leave(&run.record.element);
+        // The process ends now, so it no longer tells where its calls were made.
+        run.record.from.get_or_insert_with(|| self.home.clone());
+        let key = (run.record.process, run.record.step);
+        self.change(Change::PutCall(Box::new(run.record)));
+        self.end_step(key, StepEnd::Cancelled);
     }
 
     /// Tells whether a call has launched the instance of an application, and now only waits until the instance is

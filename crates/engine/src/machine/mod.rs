@@ -205,6 +205,9 @@ pub(crate) struct ProcessMachine {
     unprepared: Vec<(CallRecord, Failure)>,
     /// The calls whose outcome an operator has stated. If such a call can't be prepared, it becomes undecided.
     answered: HashSet<CallId>,
+    /// The open calls of earlier processes whose elements the next plan removes. The machine does not wait until the
+    /// instances of these calls are ready: it observes each instance once.
+    removed: HashSet<CallId>,
     /// The running pauses between batches of nodes.
     pauses: BTreeSet<StepKey>,
     /// The number of started steps whose end is not durable yet.
@@ -329,6 +332,12 @@ impl ProcessMachine {
         Self { answered, ..self }
     }
 
+    /// Sets the open calls whose elements the next plan removes. The machine observes the instances of these calls once,
+    /// and does not wait until they are ready.
+    pub(crate) fn with_removed(self, removed: HashSet<CallId>) -> Self {
+        Self { removed, ..self }
+    }
+
     /// Returns the open calls that can't be prepared again, each with the reason.
     pub(crate) fn take_unprepared(&mut self) -> Vec<(CallRecord, Failure)> {
         std::mem::take(&mut self.unprepared)
@@ -352,6 +361,7 @@ impl ProcessMachine {
             remote: HashSet::new(),
             unprepared: Vec::new(),
             answered: HashSet::new(),
+            removed: HashSet::new(),
             pauses: BTreeSet::new(),
             unfinished: 0,
             cancelling: false,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use windlass_driver::testing::{Fault, Faulty};
 use windlass_driver::{Placement, Purpose};
-use windlass_engine::{Arguments, DiscoveryQuery, Ended, EngineError, Request, Stop};
+use windlass_engine::{Arguments, DiscoveryQuery, Ended, EngineError, Request, Selection, Stop};
 use windlass_executor::{Job, Runtime as _};
 use windlass_model::record::{Assumption, CallState, Effect, FailureKind, Intent, ProcessStatus};
 use windlass_model::{Seq, State};
@@ -190,6 +190,45 @@ async fn open_calls_are_left_for_the_next_process_at_a_stop() {
             }
             arrives(&rig, &hub()).await;
         }
+    }
+}
+
+/// A stop leaves the call open whose instance is not ready yet. The next `up` goes on waiting: it neither removes the
+/// instance nor installs a second one.
+#[tokio::test(start_paused = true)]
+async fn a_stop_keeps_an_instance_that_is_still_converging() {
+    let rig = Rig::new(Effect::Once);
+    rig.strings.act("a Install", Act::Converge(8));
+    let sketch = Sketch::new(&["a"]);
+    let (ended, _) = stopped(&rig, up(&sketch), Duration::from_secs(20), &[]).await;
+    let ended = ended.unwrap();
+    assert_eq!((ended.process.status, ended.tally.cancelled), (ProcessStatus::Cancelled, 1));
+    let open = rig.store.load(&assembly_name("t")).await.unwrap().unwrap().calls;
+    assert!(matches!(&open[..], [call] if matches!(call.state, CallState::Converging { .. })), "{open:?}");
+
+    rig.up(sketch.desired()).await.unwrap();
+    assert_eq!(rig.strings.calls(), ["a Install", "a Configure", "a Start"]);
+    assert_eq!(rig.states("t").await, "a Active");
+    let history = rig.store.history(&assembly_name("t")).await.unwrap();
+    assert_eq!(history.processes[0].calls[0].state, CallState::Succeeded);
+}
+
+/// `down` observes an instance that it removes once, and does not wait until the instance is ready.
+#[tokio::test(start_paused = true)]
+async fn down_does_not_wait_for_a_converging_instance() {
+    let limited = Selection { target: [element("t__a")].into(), ..Selection::default() };
+    let asks = [Request::from(Intent::Down), Request::from(Intent::Down).limited_to(limited)];
+    for ask in asks {
+        let rig = Rig::new(Effect::Once);
+        rig.strings.act("a Install", Act::Converge(1000));
+        let (ended, _) = stopped(&rig, up(&Sketch::new(&["a"])), Duration::from_secs(20), &[]).await;
+        assert_eq!(ended.unwrap().process.status, ProcessStatus::Cancelled);
+
+        let start = Instant::now();
+        let ended = rig.ask("t", ask).await.unwrap();
+        assert_eq!(ended.process.status, ProcessStatus::Completed);
+        assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+        assert_eq!(rig.strings.calls(), ["a Install", "a Uninstall"]);
     }
 }
 

@@ -65,7 +65,7 @@ impl Windlass {
         }
         let protection = self.protection(&request).await?;
         let preview = self.preview_up(&saved.assembly, request).await?;
-        let unfinished = self.unfinished(&saved.assembly).await?;
+        let unfinished = self.unfinished(&saved.assembly, &preview).await?;
         Ok((saved.fill(preview).with_protection(protection).beside(unfinished), saved, warnings))
     }
 

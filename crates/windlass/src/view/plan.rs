@@ -48,7 +48,7 @@ pub struct PlanView {
     plan: Plan,
 }
 
-/// A running or interrupted process of an assembly.
+/// A process of an assembly that is running, or that ended before all of its calls had ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnfinishedProcess {
     /// The id of the process.
