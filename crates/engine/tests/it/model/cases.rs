@@ -35,6 +35,7 @@ pub(super) fn trouble(seed: u64, fails: u64) -> Trouble {
         observable: false,
         panics: false,
         stumbles: 0,
+        slow: 0,
         max_jobs: None,
     }
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use windlass_driver::contract::{Found, Query};
-use windlass_driver::{Call, Context, Driver, JobFailure, Nature, Observation, Observed, Package, Report};
+use windlass_driver::{
+    Call, Context, Driver, JobFailure, Nature, Observation, Observed, Package, Report, Settled,
+};
 use windlass_executor::{End, Job};
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Failure, FailureKind};
@@ -31,7 +33,8 @@ impl Hand {
         let said: Value = serde_json::from_str(&outcome.stdout.text()).unwrap_or_default();
         let report = report(said["natural"].as_str(), &said["out"]);
         if outcome.end == End::Exited(0) {
-            return Ok(report);
+            let settled = if self.0.is_slow(call) { Settled::Converging } else { Settled::Yes };
+            return Ok(Report { settled, ..report });
         }
         if report.natural.is_some() {
             context.checkpoint(0, report).await?;
@@ -132,6 +135,7 @@ impl Driver for Hand {
         let look = |call: &Call| {
             let (seen, natural, out) = self.0.look(call.id.as_str());
             let observation = match seen {
+                _ if self.0.is_converging(&call.element) => Observation::Converging,
                 Seen::All => Observation::Reached,
                 Seen::Half => Observation::Differs("it is not as it should be".to_owned()),
                 // The instance exists before these actions, so it still exists if they have done nothing.

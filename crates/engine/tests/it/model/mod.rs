@@ -89,15 +89,18 @@ fn trouble() -> impl Strategy<Value = (Trouble, bool)> {
     let fails = prop_oneof![Just(0), 2..12_u64];
     let loses = prop_oneof![2 => Just(0), 1 => 3..20_u64];
     let rare = || proptest::bool::weighted(0.2);
+    let slow = prop_oneof![2 => Just(0), 1 => 1..4_u64];
     let max_jobs = proptest::option::of((1..4_u32).prop_map(|most| most.try_into().expect("it is not zero")));
-    (any::<u64>(), fails, loses, any::<bool>(), effect, any::<bool>(), rare(), rare(), max_jobs).prop_map(
-        |(seed, fails, loses, lost_did, effect, observable, panics, moves, max_jobs)| {
+    (any::<u64>(), fails, loses, any::<bool>(), effect, any::<bool>(), rare(), rare(), max_jobs, slow)
+        .prop_map(|(seed, fails, loses, lost_did, effect, observable, panics, moves, max_jobs, slow)| {
             let luck = Luck { seed, fails, cut: None };
             // Jobs on another machine cannot be looked up, so its running jobs count as lost anyway.
             let loses = if moves { 0 } else { loses };
-            (Trouble { luck, loses, lost_did, effect, observable, panics, stumbles: 0, max_jobs }, moves)
-        },
-    )
+            (
+                Trouble { luck, loses, lost_did, effect, observable, panics, stumbles: 0, slow, max_jobs },
+                moves,
+            )
+        })
 }
 
 /// Runs a test on virtual time.

@@ -36,6 +36,8 @@ pub(super) struct Trouble {
     pub(super) panics: bool,
     /// On average, the driver panics before the job of one of this many calls; 0 means none.
     pub(super) stumbles: u64,
+    /// On average, one of this many launches is slow: its instance is converging for some seconds; 0 means none.
+    pub(super) slow: u64,
     /// The limit of concurrent jobs at the only location.
     pub(super) max_jobs: Option<NonZeroU32>,
 }
@@ -55,6 +57,9 @@ struct Inner {
     unwell: BTreeSet<ElementName>,
     /// The last completed transition of each resource, if the engine has not received its result.
     unheard: BTreeMap<ElementName, Transition>,
+    /// The resources that are converging because their launch is slow, with the time at which they are ready. No
+    /// removal of them has begun.
+    converging: BTreeMap<ElementName, Instant>,
     /// The earlier outputs of parts that have published again without a re-installation.
     former: BTreeSet<String>,
     /// The resources that exist at least in part, and so must be removed.
@@ -139,6 +144,7 @@ impl World {
             whole: BTreeSet::new(),
             unwell: BTreeSet::new(),
             unheard: BTreeMap::new(),
+            converging: BTreeMap::new(),
             former: BTreeSet::new(),
             present: BTreeSet::new(),
             silent: BTreeSet::new(),
@@ -226,6 +232,29 @@ impl World {
         };
     }
 
+    /// Tells whether a launch that has just succeeded is slow. Draws the time at which its instance is ready.
+    pub(super) fn is_slow(&self, call: &Call) -> bool {
+        let mut inner = self.lock();
+        let launches = matches!(call.action, Action::Transition(Transition::Create | Transition::Install));
+        let slow = inner.trouble.slow;
+        if !launches || !inner.trouble.observable || slow == 0 || !inner.trouble.luck.one_of(slow) {
+            return false;
+        }
+        let ready = Instant::now() + Duration::from_millis(inner.trouble.luck.draw() % 5000);
+        inner.converging.insert(call.element.clone(), ready);
+        true
+    }
+
+    /// Tells whether an observer finds that a resource is converging.
+    pub(super) fn is_converging(&self, element: &ElementName) -> bool {
+        let mut inner = self.lock();
+        let waits = inner.converging.get(element).is_some_and(|ready| Instant::now() < *ready);
+        if !waits {
+            inner.converging.remove(element);
+        }
+        waits
+    }
+
     pub(super) fn observable(&self) -> bool {
         self.lock().trouble.observable
     }
@@ -256,6 +285,14 @@ impl World {
         let unwell = records.elements.values().filter(unwell).map(|record| record.name.clone());
         inner.unwell.retain(|other| other.assembly() != *desired.name());
         inner.unwell.extend(unwell);
+        let Inner { converging, unwell, wrong, .. } = &mut *inner;
+        // Only a removal ends the wait for a resource.
+        if goes {
+            converging.retain(|element, _| !unwell.contains(element));
+        }
+        for element in converging.keys().filter(|element| unwell.contains(*element)) {
+            wrong.push(format!("{element} has failed, and is only converging"));
+        }
     }
 
     /// Records that a process has completed.
