@@ -118,6 +118,9 @@ fn reread(
 ///
 /// An input is no longer outdated if `call` has passed the input's present value to the driver. If no driver was
 /// called for the transition, `call` is `None`. The function then records that no input is outdated.
+///
+/// Reconfigure applies only volatile properties. All other inputs stay outdated, even if the call has passed their
+/// present values, because only a new instance gets them.
 pub(crate) fn record_inputs(
     world: &mut World,
     element: &ElementName,
@@ -135,9 +138,14 @@ pub(crate) fn record_inputs(
     }
     let described = world.element(element, side);
     let now = described.and_then(|found| values::properties(world, found, side, Unknown::LeftOut).ok());
+    let is_reconfigured = *action == Action::Transition(Reconfigure);
+    let applies = |name: &PropertyName| {
+        let property = described.and_then(|found| found.properties.get(name));
+        !is_reconfigured || property.is_none_or(|property| property.volatile)
+    };
     let is_given = |name: &PropertyName| match (call, &now) {
-        (Some(call), Some(now)) => call.properties.get(name) == now.get(name),
-        _ => true,
+        (Some(call), Some(now)) => applies(name) && call.properties.get(name) == now.get(name),
+        _ => applies(name),
     };
     let taken: Vec<PropertyName> =
         world.elements[element].outdated.keys().filter(|name| is_given(name)).cloned().collect();

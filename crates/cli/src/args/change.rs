@@ -166,6 +166,9 @@ pub(crate) struct RetryArgs {
     pub(crate) published_from: Vec<PathBuf>,
 
     #[command(flatten)]
+    pub(crate) consent: ConsentArgs,
+
+    #[command(flatten)]
     pub(crate) how: HowArgs,
 }
 

@@ -187,7 +187,7 @@ struct RemovedView {
 }
 
 async fn retry(args: RetryArgs) -> ExitCode {
-    let RetryArgs { name, answer, published, published_from, how } = &args;
+    let RetryArgs { name, answer, published, published_from, consent, how } = &args;
     let given = match collected("--published ", published, published_from, &[]) {
         Ok(given) => given,
         Err(code) => return code,
@@ -207,7 +207,7 @@ async fn retry(args: RetryArgs) -> ExitCode {
         }
         Ok(Request::retry(answer))
     };
-    Change::new(name, command, how, Consent::Any).run(request).await
+    Change::new(name, command, how, consent.consent()).run(request).await
 }
 
 /// Builds the user's answer about undecided calls from the options of a command; `None` without the option `--assume`.

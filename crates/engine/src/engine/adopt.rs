@@ -304,6 +304,7 @@ fn completed(engine: &Engine, draft: &Draft, id: ProcessId, now: Timestamp) -> P
         except: BTreeSet::new(),
         max_unavailable: None,
         max_surge: None,
+        may_destroy: None,
         created: now,
         ended: Some(now),
         reason: None,

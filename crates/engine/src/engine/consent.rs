@@ -1,10 +1,12 @@
 //! Consent to plans that remove or replace installed parts.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 use windlass_lifecycle::{Diff, ElementChange, ElementChangeKind};
-use windlass_model::AssemblyName;
+use windlass_model::record::ProcessRecord;
+use windlass_model::{AssemblyName, ElementName};
 
 use super::fingerprint::PlanFingerprint;
 
@@ -21,6 +23,8 @@ pub enum Consent {
     Any,
     /// Only this plan may remove or replace installed parts.
     Plan(PlanFingerprint),
+    /// Plans may remove or replace only these installed parts.
+    Parts(BTreeSet<ElementName>),
     /// No plan may remove or replace installed parts.
     None,
 }
@@ -31,10 +35,16 @@ impl Consent {
         *self == Self::Any
     }
 
-    /// Returns the consent that remains for the next process. [`Consent::Any`] remains. All other consents become
-    /// [`Consent::None`], because the next process has another plan.
+    /// Returns the consent for a process that resumes an interrupted process without asking the user again. The plan of
+    /// the interrupted process was permitted, so the new plan may remove or replace the same parts.
+    pub(super) fn to_resume(interrupted: &ProcessRecord) -> Self {
+        interrupted.may_destroy.clone().map_or(Self::Any, Self::Parts)
+    }
+
+    /// Returns the consent that remains for the next process. [`Consent::Plan`] becomes [`Consent::None`], because the
+    /// next process has another plan. All other consents remain.
     pub(super) fn for_another(self) -> Self {
-        if self.is_any() { self } else { Self::None }
+        if matches!(self, Self::Plan(_)) { Self::None } else { self }
     }
 }
 

@@ -53,6 +53,9 @@ pub(super) struct PreviousState {
     /// The intent of the last process, if this process is an adoption or a rollback that has not completed, and the
     /// request is a retry. The retry then keeps this intent; see [`recorded`]. `None` in all other cases.
     pub(super) resumed: Option<Intent>,
+    /// The permission of the last process, if this process has not completed, and the request is a retry. `None` in all
+    /// other cases.
+    pub(super) permitted: Option<Consent>,
     /// The groups for which the last process was interrupted during a pause between two batches of nodes. The value
     /// is the planned end of the pause.
     pub(super) paused: BTreeMap<ElementName, Timestamp>,
@@ -153,6 +156,11 @@ impl EngineEnv {
             observed,
             ..
         } = request;
+        // A retry may remove and replace the same parts as the process that it resumes.
+        let consent = match (consent, previous.permitted.clone()) {
+            (Consent::None, Some(permitted)) => permitted,
+            (consent, _) => consent,
+        };
         let before = snapshot.as_ref().map(|snapshot| snapshot.assembly.clone());
         let goal = before.as_ref().map_or(State::Active, |record| record.goal);
         let mut intent = recorded(&requested, goal, previous.resumed.as_ref());
@@ -288,7 +296,7 @@ impl EngineEnv {
             found,
             closing: Batch::new(),
             before: before_all,
-            consent,
+            consent: if keeps_instances { Consent::Parts(BTreeSet::new()) } else { consent },
             surplus,
             world,
         })
@@ -296,16 +304,32 @@ impl EngineEnv {
 }
 
 impl Draft {
+    /// Returns the installed parts whose removal or replacement needs the user's consent.
+    fn destroyed(&self) -> impl Iterator<Item = &ElementName> {
+        let destroys = |change: &&ElementChange| change.destroys() && !is_surplus(&self.surplus, change);
+        self.diff.elements.iter().filter(destroys).map(|change| &change.element)
+    }
+
+    /// Returns the value of [`ProcessRecord::may_destroy`](windlass_model::record::ProcessRecord::may_destroy) for the
+    /// process of this draft.
+    pub(super) fn may_destroy(&self) -> Option<BTreeSet<ElementName>> {
+        match &self.consent {
+            Consent::Any => None,
+            Consent::Parts(parts) => Some(parts.clone()),
+            Consent::Plan(_) | Consent::None => Some(self.destroyed().cloned().collect()),
+        }
+    }
+
     /// Refuses the plan if it removes or replaces installed parts, and the user has not consented to this plan.
     /// [`ElementChange::destroys`] decides which changes count.
     pub(super) fn refuse_without_consent(&self) -> Result<(), EngineError> {
         let is_agreed = match &self.consent {
             Consent::Any => true,
-            Consent::Plan(agreed) => agreed.is(&self.plan, &self.diff),
-            Consent::None => false,
+            Consent::Plan(agreed) => agreed.is(&self.plan, &self.diff) || self.destroyed().next().is_none(),
+            Consent::Parts(parts) => self.destroyed().all(|part| parts.contains(part)),
+            Consent::None => self.destroyed().next().is_none(),
         };
-        let destroys = |change: &ElementChange| change.destroys() && !is_surplus(&self.surplus, change);
-        if is_agreed || !self.diff.elements.iter().any(destroys) {
+        if is_agreed {
             return Ok(());
         }
         Err(EngineError::NeedsConsent(Box::new(DestructivePlan {

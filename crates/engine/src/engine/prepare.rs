@@ -160,6 +160,7 @@ impl Engine {
             except: draft.limits.except.clone(),
             max_unavailable: draft.limits.max_unavailable,
             max_surge: draft.limits.max_surge,
+            may_destroy: draft.may_destroy(),
             created: now,
             ended: None,
             reason: None,

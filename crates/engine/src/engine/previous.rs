@@ -15,6 +15,7 @@ use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, Side,
 use windlass_plan::StepNumber;
 use windlass_store::{Snapshot, Store};
 
+use super::consent::Consent;
 use super::draft::{self, Limits, PreviousState, is_mixed};
 use super::env::resources;
 use crate::commands;
@@ -194,9 +195,11 @@ impl Records<'_> {
             Intent::Retry => last_of_assembly(self.store, name).await?,
             _ => None,
         };
+        let incomplete = last.as_ref().filter(|process| process.status != ProcessStatus::Completed);
+        let permitted = incomplete.map(Consent::to_resume);
         let (limits, resumed) = last.map(retried).unwrap_or_default();
         let paused = self.paused(name).await?;
-        Ok(PreviousState { versions, packages, unfinished, limits, resumed, paused })
+        Ok(PreviousState { versions, packages, unfinished, limits, resumed, permitted, paused })
     }
 
     /// Returns the groups for which the last process was interrupted during a pause, each with the planned end of

@@ -16,6 +16,14 @@ fn sized(size: &str) -> Sketch {
     Sketch::new(&["a", "b"]).relate("a", "b").property("a", "size", literal(size))
 }
 
+/// Returns an assembly in which `a` reads the output `address` of `b`.
+fn reads_address(volatile: bool) -> Sketch {
+    let address = Part::Property { element: element("t__b"), property: "address".parse().unwrap() };
+    let reads = Property { value: Some(Template::Text(vec![address])), volatile, ..Property::default() };
+    let publishes = Property { read_only: true, ..Property::default() };
+    Sketch::new(&["a", "b"]).property("b", "address", publishes).property("a", "in", reads)
+}
+
 /// Returns the calls after the first `before` calls.
 fn since(rig: &Rig, before: usize) -> Vec<String> {
     rig.strings.calls()[before..].to_vec()
@@ -136,6 +144,36 @@ async fn a_plan_that_destroys_runs_as_it_was_agreed_to() {
     assert_eq!(rig.states("t").await, "a Failed, b Active");
     rig.ask("t", request("3", Consent::None)).await.unwrap();
     assert_eq!(rig.states("t").await, "a Active, b Active");
+}
+
+/// A retry without consent may remove and replace the parts that the interrupted process was permitted to, and no
+/// others. It needs consent again when that process has completed.
+#[tokio::test(start_paused = true)]
+async fn a_retry_destroys_what_its_process_was_permitted_to() {
+    let rig = Rig::new(Effect::Repeatable);
+    let retry = || Request::from(Intent::Retry).with_consent(Consent::None);
+    rig.up(sized("1").desired()).await.unwrap();
+    let refused = rig.ask("t", Request::up(sized("2").desired()).with_consent(Consent::None)).await;
+    let Err(EngineError::NeedsConsent(plan)) = refused else { panic!("{refused:?}") };
+    let agreed = Request::up(sized("2").desired()).with_consent(Consent::Plan(plan.fingerprint));
+    assert!(rig.ask_until_killed("t", agreed, Duration::from_millis(1)).await);
+    let interrupted = rig.look("t").await.processes.pop().unwrap();
+    assert_eq!(interrupted.may_destroy, Some([element("t__a")].into()));
+    assert_eq!(rig.states("t").await, "a Active, b Active");
+    let retried = rig.ask("t", retry()).await.unwrap();
+    assert_eq!(retried.process.may_destroy, interrupted.may_destroy);
+    assert_eq!(retried.process.status, ProcessStatus::Completed);
+
+    assert_eq!(rig.states("t").await, "a Active, b Active");
+    // After the process has completed, its permission ends.
+    let rig = Rig::new(Effect::Repeatable);
+    let desired = reads_address(false).desired();
+    rig.strings.act("b Install", Act::Publish(serde_json::json!({ "address": "one" })));
+    rig.up(desired).await.unwrap();
+    rig.strings.act("b Start", Act::PublishMore("address", "two".into()));
+    rig.ask("t", Intent::Heal(element("t__b"))).await.unwrap();
+    let refused = rig.ask("t", retry()).await;
+    assert!(matches!(refused, Err(EngineError::NeedsConsent(_))), "{refused:?}");
 }
 
 /// While a process changes the assembly, a request is accepted without consent. The consent is checked when the request
@@ -472,15 +510,43 @@ async fn a_lower_state_replaces_a_failed_part_only_with_consent() {
     }
 }
 
+/// Reconfigure applies only volatile properties. The part stays outdated if another property has a new value, even if
+/// the call has passed this value.
+#[tokio::test(start_paused = true)]
+async fn a_reconfigure_does_not_apply_other_properties() {
+    let rig = Rig::new(Effect::Once);
+    let motd = |text: &str| Property { volatile: true, ..literal(text) };
+    let desired = |text: &str| {
+        let address = Part::Property { element: element("t__b"), property: "address".parse().unwrap() };
+        let reads = Property { value: Some(Template::Text(vec![address])), ..Property::default() };
+        let publishes = Property { read_only: true, ..Property::default() };
+        let update = Update { max_unavailable: Some("1".parse().unwrap()), ..Update::default() };
+        let cluster = Cluster { minimum: 1, maximum: Some(2), increment: 1 };
+        let sketch = Sketch::new(&["b"]).group("g", 2, cluster).updated("g", update);
+        let sketch = sketch.property("b", "address", publishes).property("b", "motd", motd(text));
+        let node = |sketch: Sketch, node| {
+            sketch.property(node, "in", reads.clone()).property(node, "motd", motd(text)).reconfigurable(node)
+        };
+        ["g__1", "g__2"].into_iter().fold(sketch.reconfigurable("b"), node).desired()
+    };
+    rig.strings.act("b Install", Act::Publish(serde_json::json!({ "address": "one" })));
+    rig.up(desired("x")).await.unwrap();
+    rig.strings.act("b Reconfigure", Act::PublishMore("address", "two".into()));
+    let before = rig.strings.calls().len();
+    let first = rig.up(desired("y")).await.unwrap();
+    let calls = since(&rig, before);
+    assert_eq!(calls.last().unwrap(), "g__2 Reconfigure", "after b: {calls:?}");
+    assert_eq!(first.outdated.parts, [element("t__g__1"), element("t__g__2")]);
+    let next = Request::up(desired("y")).with_consent(Consent::None);
+    assert!(matches!(rig.ask("t", next).await, Err(EngineError::NeedsConsent(_))));
+}
+
 /// A heal stops and starts a part, and leaves changed values to the next `up`. So it never replaces the part.
 #[tokio::test(start_paused = true)]
 async fn a_heal_leaves_changed_values_to_the_next_up() {
     for volatile in [false, true] {
         let rig = Rig::new(Effect::Once);
-        let address = Part::Property { element: element("t__b"), property: "address".parse().unwrap() };
-        let reads = Property { value: Some(Template::Text(vec![address])), volatile, ..Property::default() };
-        let publishes = Property { read_only: true, ..Property::default() };
-        let sketch = Sketch::new(&["a", "b"]).property("b", "address", publishes).property("a", "in", reads);
+        let sketch = reads_address(volatile);
         let desired = if volatile { sketch.reconfigurable("a") } else { sketch }.desired();
         rig.strings.act("b Install", Act::Publish(serde_json::json!({ "address": "one" })));
         rig.up(desired.clone()).await.unwrap();

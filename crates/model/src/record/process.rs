@@ -255,6 +255,11 @@ pub struct ProcessRecord {
     /// rule in the descriptor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<MaxSurge>,
+    /// The installed parts that the process may remove or replace. When the daemon resumes the process, it may remove or
+    /// replace only these parts. `None` means that the user permits every removal and replacement. Records of an older
+    /// windlass contain `None`, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_destroy: Option<BTreeSet<ElementName>>,
     /// The time at which the process was created.
     pub created: Timestamp,
     /// The time at which the process ended; none before the end.

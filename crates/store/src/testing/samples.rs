@@ -141,6 +141,7 @@ pub fn process(assembly: &AssemblyName, id: u64, status: ProcessStatus) -> Proce
         except: BTreeSet::new(),
         max_unavailable: None,
         max_surge: None,
+        may_destroy: None,
         created: TIME,
         ended: status.is_final().then_some(TIME),
         reason: None,

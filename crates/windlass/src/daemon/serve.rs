@@ -1,6 +1,6 @@
 //! Work of the daemon other than monitoring: executing requests, and resuming interrupted processes.
 
-use windlass_engine::{Ended, EngineError, Request, is_destroyed};
+use windlass_engine::{Consent, Ended, EngineError, Request, is_destroyed};
 use windlass_model::AssemblyName;
 use windlass_model::record::{Intent, ProcessRecord};
 use windlass_model::request::RequestRecord;
@@ -100,9 +100,9 @@ impl Daemon<'_> {
 /// Resumes an interrupted process. Returns `None` if the process can't be resumed now. The daemon then tries again later.
 async fn resumed(context: &Context, interrupted: ProcessRecord) -> Result<Option<Ended>, EngineError> {
     let what = interrupted.title();
+    let request = Request::from(Intent::Retry).with_consent(Consent::None);
     let ProcessRecord { id: process, assembly, .. } = interrupted;
-    let prepared =
-        Box::pin(context.engine.prepare(&assembly, Intent::Retry, &context.holder, &context.stop)).await;
+    let prepared = Box::pin(context.engine.prepare(&assembly, request, &context.holder, &context.stop)).await;
     let prepared = match prepared {
         Err(error) if error.will_pass() => {
             context.send(Message::NotResumed { assembly, process, why: error }).await;

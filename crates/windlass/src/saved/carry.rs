@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use windlass_driver::Package;
-use windlass_engine::{PlanFingerprint, Request, Selection, Stop};
+use windlass_engine::{Consent, PlanFingerprint, Request, Selection, Stop};
 use windlass_model::record::{Intent, ProcessRecord};
 use windlass_model::{AssemblyName, ProcessId};
 use windlass_source::Diagnostics;
@@ -217,6 +217,8 @@ impl Windlass {
             }
             None => request,
         };
+        // The saved plan is permitted. A further process, for example for outdated inputs, has another plan.
+        let request = request.with_consent(Consent::Plan(expected.clone()));
         Ok((request.as_planned(expected), warnings))
     }
 
