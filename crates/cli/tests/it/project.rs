@@ -11,6 +11,40 @@ fn up_with(file: &str) -> String {
     env.refuses(&["up", "h_bta"])
 }
 
+/// The check uses the rule by which the runtime of the location refuses a volume of a job.
+#[test]
+fn a_volume_at_a_reserved_path() {
+    let env = TestEnv::with("h_bta");
+    let file = "version: 1
+locations:
+  box: {runtime: sandbox, image: 'demo:1', volumes: {fine: /data, state: /proc/x}}
+  engine: {runtime: docker, image: 'demo:1', volumes: {cache: /tmp/cache, dev: /dev/x}}
+  here: {runtime: process, volumes: {state: /tmp}}
+";
+    env.write("windlass.yaml", file);
+    assert_snapshot!(env.refuses(&["check", "h_bta"]), @"
+    error[WL0316]: the volume `state` can't be at `/proc/x`: `/proc` is reserved for the runtime
+     --> windlass.yaml:3:74
+      |
+    3 |   box: {runtime: sandbox, image: 'demo:1', volumes: {fine: /data, state: /proc/x}}
+      |                                                                          ^^^^^^^
+      |
+      = help: use another path, such as `/var/lib/state`
+
+    error[WL0316]: the volume `cache` can't be at `/tmp/cache`: expected an absolute path other than /, /tmp and /windlass
+     --> windlass.yaml:4:63
+      |
+    4 |   engine: {runtime: docker, image: 'demo:1', volumes: {cache: /tmp/cache, dev: /dev/x}}
+      |                                                               ^^^^^^^^^^
+      |
+      = help: use another path, such as `/var/lib/cache`
+
+    2 errors, 0 warnings
+    `windlass explain CODE` explains a code
+    ");
+    assert_snapshot!(env.refuses(&["up", "h_bta"]).lines().last().unwrap(), @"2 errors; nothing was changed");
+}
+
 #[test]
 fn a_file_with_mistakes() {
     assert_snapshot!(up_with("locations: {}\n"), @"

@@ -19,6 +19,7 @@ mod local;
 mod opened;
 mod process;
 mod sandbox;
+mod volumes;
 
 use std::sync::Arc;
 

@@ -39,7 +39,7 @@ impl RuntimeKind for Process {
         let message = "the runtime `process` can't give `network`: scripts run on this host as they are";
         let diagnostic = Diagnostic::error(OTHER_RUNTIME, message)
             .help("set a `runtime` that isolates jobs, or remove it");
-        vec![SettingProblem { key: Some("network"), diagnostic }]
+        vec![SettingProblem { key: Some("network"), entry: None, diagnostic }]
     }
 }
 
