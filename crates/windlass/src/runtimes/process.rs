@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use windlass_driver::Location;
-use windlass_executor::process::{Confinement, ControlGroups, ProcessOptions, ProcessRuntime};
+use windlass_executor::process::{Confinement, ControlGroups, ProcessOptions, ProcessRuntime, finds_program};
 use windlass_project::codes::OTHER_RUNTIME;
 use windlass_project::{ImageUse, RuntimeKind, SettingProblem};
 use windlass_source::Diagnostic;
@@ -58,6 +58,10 @@ impl RuntimeFactory for Process {
 
     async fn doctor(&self, _: &RuntimeContext, _: &[Location]) -> Vec<RuntimeView> {
         vec![blocking(inspect).await]
+    }
+
+    fn lacks(&self, location: &Location, program: &str) -> bool {
+        !finds_program(program, &location.environment)
     }
 }
 
