@@ -17,6 +17,7 @@ use crate::location::Location;
 use crate::masking::texts;
 use crate::package::{Binding, Package};
 use crate::problem::PackageProblem;
+use crate::program::NeededProgram;
 use crate::settings::CallSettings;
 
 /// The characteristics of an action of a resource.
@@ -81,6 +82,12 @@ pub trait Driver: Send + Sync {
 
     /// Checks a package: required files, executable bits, values of driver properties.
     fn check(&self, package: &Package) -> Vec<PackageProblem>;
+
+    /// Returns the programs that the jobs of a package need at a location, and that are not part of the package. The
+    /// check reports a needed program that is missing.
+    fn programs(&self, _package: &Package, _location: &Location) -> Vec<NeededProgram> {
+        Vec::new()
+    }
 
     /// Returns the characteristics of an action; `None` if the action needs no call.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature>;

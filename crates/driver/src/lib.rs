@@ -25,6 +25,7 @@
 //! | `keys` | [`Setting`]: a key with the schema of its value |
 //! | `settings` | [`CallSettings`]: the driver properties that all drivers support |
 //! | `problem` | [`PackageProblem`]: a problem of a package, with the declaration that is wrong |
+//! | `program` | [`NeededProgram`]: a program that the jobs of a package need, such as an interpreter |
 //! | [`call`] | calls to drivers, and their reports |
 //! | [`contract`] | the traits [`Driver`] and [`Context`] |
 //! | [`case`] | test cases of packages: the input of one call, and its expected result |
@@ -56,6 +57,7 @@ mod masking;
 pub mod noop;
 pub mod package;
 mod problem;
+mod program;
 pub mod properties;
 mod settings;
 #[cfg(feature = "testing")]
@@ -69,6 +71,7 @@ pub use location::{Location, Placement, PoolSecrets};
 pub use masking::texts;
 pub use package::{Binding, Bindings, CommandArgument, Package};
 pub use problem::{Declaration, PackageProblem};
+pub use program::NeededProgram;
 pub use settings::{CallSettingError, CallSettings, duration_schema, setting, text_of_setting};
 pub use unrecorded::Unrecorded;
 pub use windlass_model::clock::duration;

@@ -265,6 +265,20 @@ impl Reason {
             Self::Order { .. } | Self::Phase { .. } | Self::Batch(_) | Self::Nesting { .. } => None,
         }
     }
+
+    /// Returns the reason as the end of a sentence, for example `because B__1 must be Inactive first`. The sentence
+    /// begins with the wait, such as `s7 waits until s4 B__1 Configure has succeeded`.
+    pub fn clause(&self) -> String {
+        match self {
+            Self::Order { element, state } => format!("because {} must be {state} first", element.local()),
+            Self::Relationship { relationship, rule, .. } => {
+                format!("because of a rule of the relationship {relationship}: {rule}")
+            }
+            Self::Batch(batch) => format!("because {batch} must be Active first"),
+            Self::Nesting { element } => format!("because of the order inside {}", element.local()),
+            Self::Property { .. } | Self::Phase { .. } => format!("because {self}"),
+        }
+    }
 }
 
 impl fmt::Display for Reason {

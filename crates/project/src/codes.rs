@@ -72,7 +72,8 @@ locations:
 ```";
     BAD_VOLUME = "WL0316", "bad volume",
         r"A volume is a name and the absolute path where container runtimes mount it. Its folder is chosen by the runtime. A
-folder of the host is not allowed, so that a project works the same on every machine.
+folder of the host is not allowed, so that a project works the same on every machine. Each container runtime reserves
+some paths, such as `/tmp`, where no volume can be mounted.
 
 ```yaml
 version: 1

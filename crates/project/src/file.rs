@@ -25,7 +25,7 @@ use windlass_source::{
 use crate::codes;
 use crate::environment::{environment, inherited};
 use crate::keys;
-use crate::kinds::{IMAGE, Misfit, RuntimeKinds};
+use crate::kinds::{IMAGE, Misfit, RuntimeKinds, SettingProblem};
 use crate::reader::Reader;
 use crate::secret::SecretSource;
 
@@ -243,17 +243,20 @@ fn location(reader: &mut Reader<'_>, entry: &Entry, kinds: &RuntimeKinds) -> Opt
     }
     location.max_jobs = field(MAX_JOBS).and_then(|node| max_jobs(reader, node));
     for misfit in kinds.fit(&mut location, runtime.as_deref(), values) {
-        let (key, diagnostic) = misfit_diagnostic(misfit, kinds);
-        let span = key.as_deref().and_then(field).map_or(entry.key.span(), Node::span);
+        let (path, diagnostic) = misfit_diagnostic(misfit, kinds);
+        let mut path = path.iter();
+        let key = path.next().and_then(|key| field(key));
+        let part = key.map(|node| path.try_fold(node, |node, key| node.get(key)).unwrap_or(node));
+        let span = part.map_or(entry.key.span(), Node::span);
         reader.diagnostics.push(diagnostic.at(reader.place(span)));
     }
     let sources = field("properties").map(|node| configure(reader, node, &mut location)).unwrap_or_default();
     Some((name, Declared { location, sources, inherited, place: reader.place(entry.key.span()) }))
 }
 
-/// Returns the diagnostic of a location that does not match its runtime, and the key with the problem; no key
-/// if the problem concerns the location as a whole.
-fn misfit_diagnostic(misfit: Misfit, kinds: &RuntimeKinds) -> (Option<String>, Diagnostic) {
+/// Returns the diagnostic of a location that does not match its runtime, and the path of the problem: a key of the
+/// location, and perhaps a key below it. If the problem concerns the location as a whole, the path is empty.
+fn misfit_diagnostic(misfit: Misfit, kinds: &RuntimeKinds) -> (Vec<String>, Diagnostic) {
     let message = misfit.to_string();
     match misfit {
         Misfit::Unknown(name) => {
@@ -263,11 +266,11 @@ fn misfit_diagnostic(misfit: Misfit, kinds: &RuntimeKinds) -> (Option<String>, D
                 None => format!("there are {}", kinds.listed()),
             };
             let diagnostic = Diagnostic::error(codes::UNKNOWN_RUNTIME, message).help(help);
-            (Some("runtime".to_owned()), diagnostic)
+            (vec!["runtime".to_owned()], diagnostic)
         }
         Misfit::Key { key, others, .. } => {
             let help = format!("set {}, or remove it", runtimes(&others));
-            (Some(key), Diagnostic::error(codes::OTHER_RUNTIME, message).help(help))
+            (vec![key], Diagnostic::error(codes::OTHER_RUNTIME, message).help(help))
         }
         // A missing image is only a warning, because the components of the location may have no scripts.
         Misfit::NoImage { others, .. } => {
@@ -275,9 +278,11 @@ fn misfit_diagnostic(misfit: Misfit, kinds: &RuntimeKinds) -> (Option<String>, D
                 [] => "set `image: NAME:TAG`".to_owned(),
                 others => format!("set `image: NAME:TAG`, or set {}", runtimes(others)),
             };
-            (None, Diagnostic::warning(codes::NO_IMAGE, message).help(help))
+            (Vec::new(), Diagnostic::warning(codes::NO_IMAGE, message).help(help))
         }
-        Misfit::Setting(problem) => (problem.key.map(str::to_owned), problem.diagnostic),
+        Misfit::Setting(SettingProblem { key, entry, diagnostic }) => {
+            (key.map(str::to_owned).into_iter().chain(entry).collect(), diagnostic)
+        }
     }
 }
 

@@ -59,6 +59,9 @@ pub enum ImageUse {
 pub struct SettingProblem {
     /// The key with the problem; `None` for the location as a whole.
     pub key: Option<&'static str>,
+    /// The entry with the problem, if the value of `key` is a mapping, such as the name of a volume; `None` for the
+    /// whole value.
+    pub entry: Option<String>,
     /// The problem, without its place. The code that reads `windlass.yaml` adds the place.
     pub diagnostic: Diagnostic,
 }
@@ -66,7 +69,7 @@ pub struct SettingProblem {
 impl SettingProblem {
     /// Creates an error about the value of a key, with the code [`codes::BAD_SETTING`].
     pub fn error(key: &'static str, message: impl Into<String>) -> Self {
-        Self { key: Some(key), diagnostic: Diagnostic::error(codes::BAD_SETTING, message) }
+        Self { key: Some(key), entry: None, diagnostic: Diagnostic::error(codes::BAD_SETTING, message) }
     }
 }
 

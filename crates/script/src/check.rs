@@ -178,7 +178,8 @@ fn check_shebang(path: &str, file: &PackageFile) -> Option<Diagnostic> {
     )
 }
 
-fn shebang_problem(content: &[u8]) -> Option<(&'static str, &'static str)> {
+/// Returns the problem of the first line of a script, and its remedy.
+pub(crate) fn shebang_problem(content: &[u8]) -> Option<(&'static str, &'static str)> {
     let line = content.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let begin = "begin the file with `#!/bin/sh`, or with the interpreter that it is written for";
     if content.starts_with(b"\xef\xbb\xbf") {
@@ -216,6 +217,7 @@ fn beginning(script: ScriptFile<'_>) -> Place {
     source.place(Span::empty(0))
 }
 
-fn source(path: &str, file: &PackageFile) -> std::sync::Arc<Source> {
+/// Returns a file of a package as a source, named by its path in the package.
+pub(crate) fn source(path: &str, file: &PackageFile) -> std::sync::Arc<Source> {
     Source::new(format!("{FOLDER}/{path}"), String::from_utf8_lossy(&file.content))
 }

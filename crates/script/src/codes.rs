@@ -15,6 +15,8 @@ windlass_source::codes! {
         "The file has the name of a transition that the resource doesn't declare for the driver `script`, or of no action at all, so it is never run.\n\nDeclare the transition, operation or command in the resource descriptor, or remove the file.";
     FILE_PATH = "WL0406", "path that no runtime can place",
         "All files below `Lifecycle/script` are placed in the working folder of each script. A path with `..`, with empty parts or with very long names can't be placed there.";
+    PROGRAM_MISSING = "WL0407", "script whose interpreter is missing",
+        "The first line of the script names an interpreter, and the location of the script runs jobs as processes of this machine, which has no such program. A script with this line can't start here.\n\nThe interpreter is searched in the `PATH` of the job. Its default is `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`, and the key `environment` of a location can set another one.\n\nInstall the program, or let the location use the runtime `sandbox` or `docker` with an image that contains it. If windlass runs on another machine than the check, ignore the warning.";
     NOT_UPDATES = "WL0420", "output that is no document of updates",
         "A script prints one YAML document, and nothing else, on its standard output:\n\n```yaml\ninstances:\n  i-1:\n    $set:\n      status.flags.active: true\n```\n\nMessages for people belong on the standard error.";
     UNKNOWN_KEY = "WL0421", "unknown key beside `instances`",

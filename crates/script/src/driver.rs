@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use serde_json::Value;
 use windlass_driver::contract::{Found, Nature, Query};
 use windlass_driver::{
-    Call, Context, Driver, Failure, FailureKind, Observation, Observed, Package, PackageProblem, Report,
-    Setting, SettingError,
+    Call, Context, Driver, Failure, FailureKind, Location, NeededProgram, Observation, Observed, Package,
+    PackageProblem, Report, Setting, SettingError,
 };
 use windlass_executor::{Captured, Job, Limits, Outcome};
 use windlass_model::instance::LogEntry;
@@ -30,7 +30,7 @@ use crate::role::Role;
 use crate::scripts::{self, ScriptFile};
 use crate::settings::{Settings, Timeouts};
 use crate::style::Style;
-use crate::{check, discover, input, observe, plain, published, settings, verdict};
+use crate::{check, discover, input, interpreter, observe, plain, published, settings, verdict};
 
 /// The driver that runs the scripts of a package. The [crate documentation](crate) describes the input and output
 /// of the scripts.
@@ -67,6 +67,10 @@ impl Driver for Script {
 
     fn check(&self, package: &Package) -> Vec<PackageProblem> {
         check::check(package)
+    }
+
+    fn programs(&self, package: &Package, location: &Location) -> Vec<NeededProgram> {
+        interpreter::programs(package, location)
     }
 
     /// Returns the characteristics of an action; `None` if this driver does not serve the action.

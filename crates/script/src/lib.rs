@@ -174,6 +174,7 @@ mod discover;
 mod driver;
 mod failure;
 mod input;
+mod interpreter;
 mod job;
 mod keys;
 mod natural;

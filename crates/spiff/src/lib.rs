@@ -23,7 +23,7 @@
 //! |---|---|
 //! | process documents | [`Engine`], [`Session`], [`Processed`] |
 //! | limit the cost, grant access, enable optional parts of the language | [`Limits`], [`Outside`], [`Features`] |
-//! | find out why a node has no value | [`Unresolved`], [`TraceStep`] |
+//! | find out why a node has no value, and its place | [`Unresolved`], [`locate`], [`TraceStep`] |
 //! | the data model of expressions | [`value`]: [`Node`](value::Node), [`Value`](value::Value) |
 //! | expressions as text and as trees | [`syntax`] |
 //! | read and write documents | [`yaml`] |
@@ -39,6 +39,7 @@ mod eval;
 mod flow;
 pub mod functions;
 mod limits;
+mod locate;
 mod mistakes;
 mod output;
 mod outside;
@@ -56,6 +57,7 @@ pub use definition::{DefinitionError, define};
 pub use engine::{Engine, Preserve, Processed, Session, SpiffError};
 pub use flow::discard_temporary;
 pub use limits::{Features, Limits};
+pub use locate::locate;
 pub use output::{Output, OutputError};
 pub use outside::{Fetch, Now, Outside, Random};
 pub use report::{Reason, Unresolved, UnresolvedNode};

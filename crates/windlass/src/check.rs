@@ -9,8 +9,7 @@ use windlass_descriptor::document::{Component, ReferenceDecl};
 use windlass_descriptor::{
     AssemblyDescriptor, Catalog, Descriptor, MemoryCatalog, Missing, check, check_lists, read,
 };
-use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
-use windlass_driver::{Placement, Registry};
+use windlass_driver::Registry;
 use windlass_manifest::is_manifest;
 use windlass_model::DescriptorName;
 use windlass_model::name::DescriptorKind;
@@ -23,6 +22,8 @@ use crate::error::Error;
 use crate::manifests::Manifests;
 use crate::nesting;
 use crate::open::drivers;
+use crate::placements::{Chosen, chosen};
+use crate::programs::ProgramCheck;
 use crate::published::refused;
 use crate::runtimes::RuntimeRegistry;
 use crate::script_files::ScriptFiles;
@@ -145,7 +146,7 @@ pub fn check_over(input: CheckInput<'_>) -> Result<CheckView, Error> {
                 }
                 match manifest_of(&project, path) {
                     Some(manifest) => manifests.add(&manifest),
-                    None => check_path(&project, path, folders, &mut diagnostics),
+                    None => check_path((&project, runtimes), path, folders, &mut diagnostics),
                 }
             }
             Err(problems) => diagnostics.extend(problems),
@@ -187,9 +188,14 @@ pub fn check_text(
     CheckView::new(diagnostics)
 }
 
-fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: &mut Diagnostics) {
+fn check_path(
+    (project, runtimes): (&Project, &RuntimeRegistry),
+    path: &Path,
+    folders: &[PathBuf],
+    diagnostics: &mut Diagnostics,
+) {
     if path.is_dir() && find_descriptor(path).is_err() {
-        return check_folder(project, path, diagnostics);
+        return check_folder(project, runtimes, path, diagnostics);
     }
     match open(project, path, folders) {
         Ok(opened) => {
@@ -199,7 +205,8 @@ fn check_path(project: &Project, path: &Path, folders: &[PathBuf], diagnostics: 
             if let Descriptor::Assembly(assembly) = &assembly {
                 nesting::check([assembly.clone()], &opened.catalog, diagnostics);
             }
-            check_parts(project, &assembly, &opened.catalog, diagnostics);
+            let programs = ProgramCheck { project, catalog: &opened.catalog, runtimes };
+            check_parts(programs, &assembly, diagnostics);
         }
         // The file may also contain a single resource. The resource is checked without an assembly.
         Err(Error::Input(problems)) => match by_itself(project, path) {
@@ -247,17 +254,15 @@ fn by_itself(project: &Project, path: &Path) -> Option<(Option<Descriptor>, Diag
 
 /// Checks the resources and nested assemblies of an assembly. For each reference, also checks the resource that
 /// [`newest_resource`] returns.
-fn check_parts(
-    project: &Project,
-    assembly: &Descriptor,
-    catalog: &DiskCatalog,
-    diagnostics: &mut Diagnostics,
-) {
+fn check_parts(programs: ProgramCheck<'_>, assembly: &Descriptor, diagnostics: &mut Diagnostics) {
+    let ProgramCheck { project, catalog, .. } = programs;
+    let mut checked_programs = BTreeSet::new();
     let mut seen: BTreeSet<DescriptorName> = BTreeSet::new();
     let mut open = vec![assembly.clone()];
     while let Some(descriptor) = open.pop() {
         let Descriptor::Assembly(assembly) = &descriptor else { continue };
         diagnostics.extend(misplaced(project, assembly));
+        diagnostics.extend(programs.missing(assembly, &mut checked_programs));
         let made = assembly.composition.values().filter_map(|part| Some(part.kind.as_ref()?.value.clone()));
         let made = made.map(|name| (name, true));
         let found =
@@ -285,17 +290,8 @@ fn check_parts(
 /// here, because the check does not know the value of the `${…}`.
 fn misplaced(project: &Project, assembly: &AssemblyDescriptor) -> Vec<Diagnostic> {
     let of_component = |component: &Component| {
-        let given = |name: &str| component.properties.get(name)?.value.as_ref();
-        let values = [DEPLOYMENT_LOCATION, RESOURCE_MANAGER].map(given);
-        let span = values.iter().flatten().next()?.span;
-        if values.iter().flatten().any(|value| value.literal().is_none()) {
-            return None;
-        }
-        let [location, manager] = values.map(|value| {
-            let text = value?.literal()?;
-            (!text.is_empty()).then(|| text.to_owned())
-        });
-        let error = project.location(&Placement { location, manager }).err()?;
+        let Chosen::Literal(placement, span) = chosen(component) else { return None };
+        let error = project.location(&placement).err()?;
         Some(error.diagnostic().at(assembly.source.place(span)))
     };
     assembly.composition.values().filter_map(of_component).collect()
@@ -310,7 +306,7 @@ fn newest_resource(reference: &ReferenceDecl, catalog: &DiskCatalog) -> Option<D
     accepted.max_by(|one, other| one.version.cmp(&other.version))
 }
 
-fn check_folder(project: &Project, path: &Path, diagnostics: &mut Diagnostics) {
+fn check_folder(project: &Project, runtimes: &RuntimeRegistry, path: &Path, diagnostics: &mut Diagnostics) {
     let overlay = project.overlay();
     let (catalog, found) = DiskCatalog::scan_with(&[path.to_owned()], overlay);
     diagnostics.extend(found);
@@ -333,6 +329,8 @@ fn check_folder(project: &Project, path: &Path, diagnostics: &mut Diagnostics) {
     });
     let assemblies: Vec<_> = assemblies.collect();
     diagnostics.extend(assemblies.iter().flat_map(|assembly| misplaced(project, assembly)));
+    let (programs, mut seen) = (ProgramCheck { project, catalog: &catalog, runtimes }, BTreeSet::new());
+    diagnostics.extend(assemblies.iter().flat_map(|assembly| programs.missing(assembly, &mut seen)));
     nesting::check(assemblies, &catalog, diagnostics);
     let resources = names.iter().filter(|name| name.kind == DescriptorKind::Resource);
     packages(&catalog, resources, project.drivers(), diagnostics);

@@ -260,7 +260,7 @@ fn unknown_properties(descriptor: &ResourceDescriptor, drivers: &Registry) -> Ve
 /// within the package, so this function replaces these paths by paths on the disk. A diagnostic without a place gets
 /// the place of the wrong declaration in the descriptor. Without such a declaration, the diagnostic gets the place of
 /// the descriptor's name.
-fn placed(
+pub(crate) fn placed(
     catalog: &DiskCatalog,
     resource: &DescriptorName,
     kind: &DriverKind,

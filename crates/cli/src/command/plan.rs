@@ -1,6 +1,7 @@
 //! `windlass plan`: prints the plan of an `up`, and explains the waits of a step.
 
 pub(crate) mod listing;
+mod why;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,7 +9,6 @@ use std::process::ExitCode;
 
 use windlass::lifecycle::{Counts, Diff, Effect, ElementChange, ElementChangeKind, PackageDiff};
 use windlass::model::{ElementName, StepId};
-use windlass::plan::WaitKind;
 use windlass::source::Diagnostics;
 use windlass::view::plan::{DriftView, PlanView, StepView, UnfinishedProcess};
 use windlass::{AssemblyInput, Windlass};
@@ -17,9 +17,8 @@ use self::listing::{Listing, Waits};
 use super::{fail, fail_of_file, input, open, parts_contradict, plural, print_json};
 use crate::alike;
 use crate::args::{Format, PlanArgs};
-use crate::failure::fault;
 use crate::output::{BAD, DIM, GOOD, ODD, STRONG, say, styled, tell};
-use crate::{codes, diagnostics, exit};
+use crate::{diagnostics, exit};
 
 pub(crate) async fn run(args: PlanArgs) -> ExitCode {
     if parts_contradict(&args.parts) {
@@ -42,7 +41,7 @@ pub(crate) async fn run(args: PlanArgs) -> ExitCode {
         Ok((plan, warnings)) => {
             diagnostics::print(warnings.iter());
             if let Some(step) = &args.why {
-                return why(&plan, step, args.print.format);
+                return why::explain(&plan, step, args.print.format);
             }
             let code = show_steps(&plan, args.print.format, args.detailed_exitcode, args.all);
             tell_saved(args.output.as_deref());
@@ -282,41 +281,6 @@ fn print_checked(drift: &[DriftView]) {
     let well = drift.iter().filter(|part| part.well == Some(true)).count();
     if well < drift.len() {
         say!("{} checked, {well} as recorded", plural(drift.len(), "part"));
-    }
-}
-
-/// Explains one step, given as `s7` or `7`.
-fn why(plan: &PlanView, step: &str, format: Format) -> ExitCode {
-    let number = step.strip_prefix('s').unwrap_or(step).parse().ok().map(StepId);
-    let Some(why) = number.and_then(|id| plan.why(id)) else {
-        fault!(codes::UNKNOWN_STEP, "the plan has no step `{step}`: {}", steps(plan));
-        return exit::wrong_input();
-    };
-    if format == Format::Json {
-        return print_json(&why);
-    }
-    say!("{} {}", styled(DIM, why.step.to_string()), styled(STRONG, &why.action));
-    for because in &why.waits {
-        let word = match because.kind {
-            WaitKind::Needs => "needs",
-            WaitKind::After => "after",
-        };
-        let indent = "  ".repeat(because.depth);
-        let origin = because.origin.as_ref().map(|origin| format!(" ({origin})")).unwrap_or_default();
-        let repeated = if because.repeated { " (see above)" } else { "" };
-        let reason = styled(DIM, format!("{}{origin}{repeated}", because.reason));
-        say!("{indent}{word} {} {}: {reason}", because.on, because.action);
-    }
-    if why.waits.is_empty() {
-        say!("  it waits for no other step");
-    }
-    exit::DONE
-}
-
-fn steps(plan: &PlanView) -> String {
-    match (plan.steps.first(), plan.steps.last()) {
-        (Some(first), Some(last)) => format!("its steps are {} to {}", first.id, last.id),
-        _ => "there is nothing to do".to_owned(),
     }
 }
 

@@ -60,45 +60,37 @@ pub(crate) async fn run(args: WatchArgs) -> ExitCode {
 
 fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
     if !human {
-        let (event, assembly, text) = match notice {
-            Notice::Watches { assembly, metrics } => ("watches", Some(assembly), metrics.join(", ")),
-            Notice::Acts { assembly, what, because } => {
-                ("acts", Some(assembly), format!("{what}: {because}"))
-            }
+        let (assembly, text) = match notice {
+            Notice::Watches { assembly, metrics } => (Some(assembly), metrics.join(", ")),
+            Notice::Acts { assembly, what, because } => (Some(assembly), format!("{what}: {because}")),
             Notice::RequestBegins { assembly, request, what, by } => {
-                ("begins", Some(assembly), format!("{request} {what}: requested by {by}"))
+                (Some(assembly), format!("{request} {what}: requested by {by}"))
             }
             Notice::ProcessResumes { assembly, process, what } => {
-                ("resumes", Some(assembly), format!("{process} {what}"))
+                (Some(assembly), format!("{process} {what}"))
             }
-            Notice::GivesUp { assembly, part, times, because } => (
-                "gives-up",
-                Some(assembly),
-                format!("heal {part}: {because}; {times} heals did not repair it"),
-            ),
-            Notice::Unwell { assembly, part, seen } => ("unwell", Some(assembly), format!("{part}: {seen}")),
-            Notice::Well { assembly, part } => ("well", Some(assembly), part.clone()),
-            Notice::CheckFails { assembly, what, why } => {
-                ("check-fails", Some(assembly), format!("{what}: {why}"))
+            Notice::GivesUp { assembly, part, times, because } => {
+                (Some(assembly), format!("heal {part}: {because}; {times} heals did not repair it"))
             }
-            Notice::CheckWorks { assembly, what } => ("check-works", Some(assembly), (*what).to_owned()),
-            Notice::StatusChanged { assembly, status } => ("status", Some(assembly), described(status)),
+            Notice::Unwell { assembly, part, seen } => (Some(assembly), format!("{part}: {seen}")),
+            Notice::Well { assembly, part } => (Some(assembly), part.clone()),
+            Notice::CheckFails { assembly, what, why } => (Some(assembly), format!("{what}: {why}")),
+            Notice::CheckWorks { assembly, what } => (Some(assembly), (*what).to_owned()),
+            Notice::StatusChanged { assembly, status } => (Some(assembly), described(status)),
             Notice::Adopted { assembly, factory, natural_id } => {
-                ("adopted", Some(assembly), format!("{natural_id} of {factory}"))
+                (Some(assembly), format!("{natural_id} of {factory}"))
             }
-            Notice::Destroyed { assembly } => ("destroyed", Some(assembly), String::new()),
-            Notice::Refused { assembly, what, why } => ("refused", Some(assembly), format!("{what}: {why}")),
-            Notice::Ended { assembly, process, status } => {
-                ("ended", Some(assembly), format!("{process} {status}"))
-            }
-            Notice::Stopping { busy } => ("stopping", None, list(busy)),
-            Notice::Trouble(trouble) => ("trouble", None, trouble.clone()),
-            Notice::Back { store } => ("back", None, format!("{store} is back")),
+            Notice::Destroyed { assembly } => (Some(assembly), String::new()),
+            Notice::Refused { assembly, what, why } => (Some(assembly), format!("{what}: {why}")),
+            Notice::Ended { assembly, process, status } => (Some(assembly), format!("{process} {status}")),
+            Notice::Stopping { busy } => (None, list(busy)),
+            Notice::Trouble(trouble) => (None, trouble.clone()),
+            Notice::Back { store } => (None, format!("{store} is back")),
             _ => return,
         };
         say!(
             "{}",
-            json!({"version": 1, "at": now.exactly().to_string(), "event": event, "assembly": assembly, "text": text})
+            json!({"version": 1, "at": now.exactly().to_string(), "event": notice.event(), "assembly": assembly, "text": text})
         );
         return;
     }

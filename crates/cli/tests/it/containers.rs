@@ -96,13 +96,15 @@ fn up_and_down_in_sandboxes(#[case] assembly: &str) {
 #[case::work("/work", "/work")]
 #[case::below("/tmp/cache", "/tmp")]
 fn a_volume_over_the_folders_of_a_sandbox_is_refused(#[case] path: &str, #[case] reserved: &str) {
-    let Some(env) = sandboxed("h_bta") else { return };
+    let env = TestEnv::with("h_bta");
+    env.runtime(&["runtime: sandbox", "image: demo:1"]);
     env.edit("windlass.yaml", "state: /state", &format!("state: {path}"));
-    let run = env.run(&up("h_bta"));
-    assert_eq!(run.code(), Some(1), "{run}");
     let problem =
         format!("the volume `state` can't be at `{path}`: `{reserved}` is reserved for the runtime");
-    assert!(run.stdout.contains(&problem), "{run}");
+    for args in [&["check", "h_bta"] as &[&str], &up("h_bta")] {
+        let error = env.refuses(args);
+        assert!(error.contains(&problem), "{error}");
+    }
 }
 
 /// A command contacts a container engine only if jobs of the project may still run there.

@@ -47,6 +47,25 @@ fn tests() -> String {
     texts
 }
 
+/// The table of events in the page about intents has exactly the events that `windlass run` prints as JSON.
+#[test]
+fn each_event_of_the_daemon_is_documented() {
+    let page = include_str!("../../../../docs/intents.md");
+    let source = include_str!("../../../windlass/src/daemon/notice.rs");
+    let (_, table) = page.split_once("\n### Events of the daemon\n").unwrap();
+    let table = table.split("\n## ").next().unwrap();
+    let (_, rows) = table.split_once("\n| event |").unwrap();
+    let mut documented: Vec<&str> =
+        rows.split("\n| `").skip(1).map(|row| row.split('`').next().unwrap()).collect();
+    let (_, names) = source.split_once("pub fn event(").unwrap();
+    let mut printed: Vec<&str> =
+        names.split("=> \"").skip(1).map(|arm| arm.split('"').next().unwrap()).collect();
+    documented.sort_unstable();
+    printed.sort_unstable();
+    assert!(printed.len() > 10, "{printed:?}");
+    assert_eq!(documented, printed);
+}
+
 /// In the page about security, a line after each table names tests, and each list item names tests. Items
 /// that the page marks as not promised are exempt.
 #[test]

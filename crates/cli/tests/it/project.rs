@@ -11,6 +11,78 @@ fn up_with(file: &str) -> String {
     env.refuses(&["up", "h_bta"])
 }
 
+/// The check uses the rule by which the runtime of the location refuses a volume of a job.
+#[test]
+fn a_volume_at_a_reserved_path() {
+    let env = TestEnv::with("h_bta");
+    let file = "version: 1
+locations:
+  box: {runtime: sandbox, image: 'demo:1', volumes: {fine: /data, state: /proc/x}}
+  engine: {runtime: docker, image: 'demo:1', volumes: {cache: /tmp/cache, dev: /dev/x}}
+  here: {runtime: process, volumes: {state: /tmp}}
+";
+    env.write("windlass.yaml", file);
+    assert_snapshot!(env.refuses(&["check", "h_bta"]), @"
+    error[WL0316]: the volume `state` can't be at `/proc/x`: `/proc` is reserved for the runtime
+     --> windlass.yaml:3:74
+      |
+    3 |   box: {runtime: sandbox, image: 'demo:1', volumes: {fine: /data, state: /proc/x}}
+      |                                                                          ^^^^^^^
+      |
+      = help: use another path, such as `/var/lib/state`
+
+    error[WL0316]: the volume `cache` can't be at `/tmp/cache`: expected an absolute path other than /, /tmp and /windlass
+     --> windlass.yaml:4:63
+      |
+    4 |   engine: {runtime: docker, image: 'demo:1', volumes: {cache: /tmp/cache, dev: /dev/x}}
+      |                                                               ^^^^^^^^^^
+      |
+      = help: use another path, such as `/var/lib/cache`
+
+    2 errors, 0 warnings
+    `windlass explain CODE` explains a code
+    ");
+    assert_snapshot!(env.refuses(&["up", "h_bta"]).lines().last().unwrap(), @"2 errors; nothing was changed");
+}
+
+/// Only a location whose jobs are processes of this machine needs the interpreter here.
+#[test]
+fn a_missing_interpreter() {
+    let env = TestEnv::with("h_bta");
+    env.runtime(&["runtime: process"]);
+    env.ok(&["check", "h_bta", "--deny", "warnings"]);
+    let scripts = "h_bta/Contains/h_simple/Lifecycle/script/scripts";
+    env.edit(&format!("{scripts}/Stop.sh"), "#!/bin/sh", "#!/usr/bin/env no-python9");
+    env.edit(&format!("{scripts}/Install.sh"), "#!/bin/sh", "#!/usr/bin/env sh -eu");
+    let run = env.ok(&["check", "h_bta"]);
+    assert_snapshot!(env.normal().text(&run.stderr), @"
+    warning[WL0407]: the script `Install.sh` needs `sh -eu`, and this machine has no such program
+     --> h_bta/Contains/h_simple/Lifecycle/script/scripts/Install.sh:1:1
+      |
+    1 | #!/usr/bin/env sh -eu
+      | ^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: write `#!/usr/bin/env -S sh -eu`: without `-S`, the whole text is the name of a program
+
+    warning[WL0407]: the script `Stop.sh` needs `no-python9`, and this machine has no such program
+     --> h_bta/Contains/h_simple/Lifecycle/script/scripts/Stop.sh:1:1
+      |
+    1 | #!/usr/bin/env no-python9
+      | ^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: install the program, or let the location use a runtime with an image that contains it
+
+    0 errors, 2 warnings
+    `windlass explain CODE` explains a code
+    ");
+    for lines in
+        [&["runtime: process", "environment: {PATH: .}"] as &[&str], &["runtime: docker", "image: 'demo:1'"]]
+    {
+        env.runtime(lines);
+        env.ok(&["check", "h_bta", "--deny", "warnings"]);
+    }
+}
+
 #[test]
 fn a_file_with_mistakes() {
     assert_snapshot!(up_with("locations: {}\n"), @"

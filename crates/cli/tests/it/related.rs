@@ -187,7 +187,8 @@ fn outdated_inputs_are_reported_by_any_intent() {
     ");
     assert_snapshot!(env.ok(&["plan", "shop", "--why", "s2"]).out(), @"
     s2 app Create serves: target.Join
-      needs s1 app Cease serves: target.Leave: serves: the outdated relationship is ceased first: its `peer` has changed (shop/assembly.yaml:7:3)
+      s2 is in the plan because of this change: relationship serves re-created (db to app).
+      s2 waits until s1 app Cease serves has succeeded, because of a rule of the relationship serves: the outdated relationship is ceased first: its `peer` has changed (shop/assembly.yaml:7:3).
     ");
     let changes = env.json(&["plan", "shop"])["changes"]["relationships"].clone();
     assert_snapshot!(serde_json::to_string_pretty(&changes).unwrap(), @r#"

@@ -62,10 +62,35 @@ fn nodes_without_value_are_reported_with_what_the_signs_mean() {
     let env = template("a: (( b ))\nb: (( a ))\nc: (( d ))\n");
     let (code, text) = message(&env, &[]);
     assert_eq!(code, 1);
-    assert!(text.starts_with("error[WL0700]: error generating manifest: unresolved nodes:\n"), "{text}");
+    assert!(text.contains("\nerror[WL0700]: error generating manifest: unresolved nodes:\n"), "{text}");
     assert!(text.contains("\t(( d ))\tin t.yaml\tc\t()\t*'d' not found\n"), "{text}");
     assert!(text.contains("\ncycle: a -> b -> a\n"), "{text}");
     assert!(text.ends_with("-: depending on a node with an error\n"), "{text}");
+}
+
+#[test]
+fn an_error_shows_the_place_of_the_expression() {
+    let env = template("a: 1\n---\nb:\n- (( 1+2 ))\nc: (( merge ))\n");
+    env.write("s.yaml", "c: (( nowhere ))\n");
+    let (_, text) = message(&env, &["s.yaml"]);
+    let (places, _) = text.split_once("error[WL0700]: error generating manifest").unwrap();
+    insta::assert_snapshot!(places, @"
+    error[WL0700]: `c` has no value: 'nowhere' not found
+     --> s.yaml:1:4
+      |
+    1 | c: (( nowhere ))
+      |    ^^^^^^^^^^^^^
+    ");
+    env.write("s.yaml", "c: 1\n");
+    let (_, text) = message(&env, &["s.yaml"]);
+    let (places, _) = text.split_once("error[WL0700]: error generating manifest (document 2): ").unwrap();
+    insta::assert_snapshot!(places, @"
+    error[WL0702]: `b.[0]` is no expression: parse error near symbol 2 - symbol 3: '1'
+     --> t.yaml:4:7
+      |
+    4 | - (( 1+2 ))
+      |       ^
+    ");
 }
 
 #[test]

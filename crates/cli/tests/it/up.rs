@@ -133,6 +133,58 @@ fn a_second_up_has_nothing_to_do() {
 }
 
 #[test]
+fn a_step_is_explained_in_sentences() {
+    let env = TestEnv::with("h_bta");
+    assert_snapshot!(env.ok(&["plan", "h_bta", "--why", "s1"]).out(), @"
+    s1 A Install
+      s1 is in the plan because of this change: A added (resource::h_simple::1.0).
+      s1 waits for no other step, so it begins at once.
+    ");
+    assert_snapshot!(env.ok(&["plan", "h_bta", "--why", "s7"]).out(), @r#"
+    s7 B__1 Start, Integrity
+      s7 is in the plan because of this change: B__1 added (resource::t_simple::1.0).
+      s7 waits until s4 B__1 Configure has succeeded, because B__1 must be Inactive first.
+        s4 waits until s2 B__1 Install has succeeded, because B__1 must be Installed first.
+        s4 waits for the condition "all parts are Installed", which holds after s1 A Install and s2 B__1 Install.
+      s7 waits until s6 B__1 Create third-relationship has succeeded, because of a rule of the relationship third-relationship: it is created before target B__1 becomes Active (h_bta/assembly.yaml:150:3).
+        s6 waits until s4 B__1 Configure has succeeded, because of a rule of the relationship third-relationship: target B__1 must be Inactive (h_bta/assembly.yaml:150:3) (see above).
+        s6 waits until s5 A Start, Integrity has succeeded, because of a rule of the relationship third-relationship: source A must be Active (h_bta/assembly.yaml:150:3).
+          s5 waits until s3 A Configure has succeeded, because A must be Inactive first.
+            s3 waits until s1 A Install has succeeded, because A must be Installed first.
+            s3 waits for the condition "all parts are Installed" (see above).
+          s5 waits for the condition "all parts are Inactive", which holds after s3 A Configure and s4 B__1 Configure.
+      s7 waits for the condition "all parts are Inactive" (see above).
+    "#);
+    let json = env.json(&["plan", "h_bta", "--why", "s3"]);
+    assert_eq!(json["waits"][0]["reason"], "A is Installed first");
+    assert!(json["waits"][0].get("clause").is_none(), "{json}");
+    env.ok(&["up", "h_bta"]);
+    assert_snapshot!(env.ok(&["plan", "h_bta", "--replace", "A", "--why", "s4"]).out(), @r#"
+    s4 A Install
+      s4 is in the plan because of this change: A replaced.
+      s4 waits until s3 A Uninstall has succeeded, because A must be Absent first.
+        s3 waits until s2 A Stop has succeeded, because A must be Inactive first.
+          s2 waits for the condition "third-relationship is ceased everywhere", which holds after s1 B__1 Cease third-relationship (h_bta/assembly.yaml:150:3).
+        s3 waits for the condition "all parts that change are stopped", which holds after s1 B__1 Cease third-relationship and s2 A Stop.
+      s4 waits for the condition "all parts that change are uninstalled", which holds after s3 A Uninstall.
+    "#);
+}
+
+#[test]
+fn a_cluster_is_explained_in_sentences() {
+    let env = TestEnv::with("streamer_cluster");
+    let args = ["plan", "streamer_cluster", "--params", "streamer_cluster/params.yaml", "--why", "s12"];
+    let text = env.ok(&args).stdout;
+    let shown: Vec<&str> = text.lines().filter(|line| !line.starts_with("    ")).collect();
+    assert_snapshot!(shown.join("\n"), @r#"
+    s12 balancer Create balanceStreamer: target.AddBalancedHttpServer × 2
+      s12 is in the plan because of this change: balancer added (resource::c_balancer::1.0).
+      s12 waits until s9 balancer Configure has succeeded, because of a rule of the relationship balanceStreamer: target balancer must be Inactive (streamer_cluster/assembly.yaml:211:3).
+      s12 waits for the condition "all of streamer is Active", which holds after s10 streamer__1 Start, Integrity and s11 streamer__2 Start, Integrity (streamer_cluster/assembly.yaml:211:3).
+    "#);
+}
+
+#[test]
 fn a_plan_says_why_each_step_waits() {
     let env = TestEnv::with("h_bta");
     let before = env.files();

@@ -11,7 +11,7 @@ use bollard::models::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    Capability, Job, JobError, JobId, JobProblem, Limits, Network, Owner, Root, User, Volume,
+    Capability, Job, JobError, JobId, JobProblem, Limits, Network, Owner, Root, User, Volume, VolumeName,
     docker::{Description, DockerOptions, EngineKind, input::FOLDER},
 };
 
@@ -69,17 +69,18 @@ pub(crate) fn check(job: &Job, options: &DockerOptions) -> Result<(), JobError> 
 
 /// Returns the mistakes in the mount points of a job's volumes.
 pub(crate) fn volume_problems(job: &Job) -> Vec<JobProblem> {
-    let mut problems = Vec::new();
-    for volume in &job.volumes {
-        let path = volume.path.trim_end_matches('/');
-        let parts = || path.split('/').skip(1);
-        let is_taken =
-            ["/tmp", FOLDER, TOOLS].iter().any(|own| path == *own || path.starts_with(&format!("{own}/")));
-        if !path.starts_with('/') || is_taken || parts().any(|part| matches!(part, "" | "." | "..")) {
-            problems.push(JobProblem::VolumePath { name: volume.name.clone(), path: volume.path.clone() });
-        }
-    }
-    problems
+    job.volumes.iter().filter_map(|volume| volume_problem(&volume.name, &volume.path)).collect()
+}
+
+/// Returns the problem of a volume whose mount point is malformed, or reserved for the runtime. The runtime refuses jobs
+/// with such a volume.
+pub fn volume_problem(name: &VolumeName, path: &str) -> Option<JobProblem> {
+    let trimmed = path.trim_end_matches('/');
+    let is_taken =
+        ["/tmp", FOLDER, TOOLS].iter().any(|own| trimmed == *own || trimmed.starts_with(&format!("{own}/")));
+    let is_malformed = trimmed.split('/').skip(1).any(|part| matches!(part, "" | "." | ".."));
+    (!trimmed.starts_with('/') || is_taken || is_malformed)
+        .then(|| JobProblem::VolumePath { name: name.clone(), path: path.to_owned() })
 }
 
 /// The parameters of a job's container, in addition to the job.

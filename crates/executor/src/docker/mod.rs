@@ -36,6 +36,7 @@ mod tools;
 mod warm;
 
 pub use self::{
+    container::volume_problem,
     endpoint::{Endpoint, EndpointError, EngineChoice, Host, Tls},
     engine::{Description, Engine, EngineKind},
     environment::Environment,

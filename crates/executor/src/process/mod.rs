@@ -32,6 +32,7 @@ mod follow;
 pub(crate) mod groups;
 mod inspect;
 mod layout;
+mod lookup;
 mod memory;
 mod message;
 mod options;
@@ -49,7 +50,7 @@ pub use crate::{
 };
 
 pub use self::{
-    options::ProcessOptions, runtime::ProcessRuntime, supervisor::supervise,
+    lookup::finds_program, options::ProcessOptions, runtime::ProcessRuntime, supervisor::supervise,
     supervisor_command::SupervisorCommand,
 };
 

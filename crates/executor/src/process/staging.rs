@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// Default `PATH` of every job.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Maximum length of a stdin that is sent to the supervisor. A longer stdin is written to a file.
 const SHORT: usize = 16 * 1024;

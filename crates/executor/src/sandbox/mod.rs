@@ -39,5 +39,8 @@ mod options;
 mod runtime;
 
 pub use self::options::{DEFAULT_BOUNDS, settable};
-pub use self::{options::SandboxOptions, runtime::SandboxRuntime};
+pub use self::{
+    options::SandboxOptions,
+    runtime::{SandboxRuntime, volume_problem},
+};
 pub use crate::bwrap::probe::{Sandboxes, probe};

@@ -12,7 +12,7 @@ use tokio::task::spawn_blocking;
 
 use crate::{
     Bounds, Capabilities, Capability, Events, Found, Job, JobError, JobId, JobProblem, Network, Outcome,
-    Owner, Runtime, RuntimeError, StartFailure, Volume,
+    Owner, Runtime, RuntimeError, StartFailure, VolumeName,
     bwrap::{
         advice,
         plan::{SandboxNetwork, SandboxPlan, TMP, WORK},
@@ -219,14 +219,16 @@ impl Runtime for SandboxRuntime {
     }
 }
 
-/// Checks that no volume of a job is at a [reserved](RESERVED) path.
+/// Returns the problem of a volume at a path that the runtime reserves for itself; `None` if no path is reserved there.
+/// The runtime refuses jobs with such a volume.
+pub fn volume_problem(name: &VolumeName, path: &str) -> Option<JobProblem> {
+    let reserved = RESERVED.into_iter().find(|reserved| Path::new(path).starts_with(reserved))?;
+    Some(JobProblem::ReservedVolumePath { name: name.clone(), path: path.to_owned(), reserved })
+}
+
 fn check_volumes(job: &Job) -> Result<(), JobError> {
-    let problem = |volume: &Volume| {
-        let reserved = RESERVED.into_iter().find(|reserved| Path::new(&volume.path).starts_with(reserved))?;
-        let (name, path) = (volume.name.clone(), volume.path.clone());
-        Some(JobProblem::ReservedVolumePath { name, path, reserved })
-    };
-    let problems: Vec<_> = job.volumes.iter().filter_map(problem).collect();
+    let problems: Vec<_> =
+        job.volumes.iter().filter_map(|volume| volume_problem(&volume.name, &volume.path)).collect();
     if problems.is_empty() { Ok(()) } else { Err(JobError { problems }) }
 }
 

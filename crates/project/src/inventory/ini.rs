@@ -29,9 +29,8 @@ pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
         if text.is_empty() || text.starts_with(['#', ';']) {
             continue;
         }
-        if let Some(header) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            let (name, kind) = header.0.split_once(':').unwrap_or((header.0, "hosts"));
-            content = match kind {
+        if let Some((name, kind)) = header(text) {
+            content = match kind.unwrap_or("hosts") {
                 "hosts" => Content::Hosts,
                 "vars" => Content::Variables,
                 "children" => Content::Children,
@@ -47,6 +46,11 @@ pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
             }
             name.clone_into(&mut group);
             inventory.group(name);
+            continue;
+        }
+        if text.starts_with('[') && text.ends_with(']') {
+            inventory
+                .error(span, "a section is `[group]`, `[group:vars]` or `[group:children]`, without blanks");
             continue;
         }
         match content {
@@ -71,6 +75,23 @@ pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
             inventory.undefined(&name, span, defined.iter().map(String::as_str).collect());
         }
     }
+}
+
+/// Returns the group and the kind of a section, if the line begins a section: `[group]` or `[group:kind]`, and perhaps
+/// a comment. As for Ansible, other lines with a bracket belong to the section above, such as `[fe80::1]:22`.
+fn header(line: &str) -> Option<(&str, Option<&str>)> {
+    let (inside, behind) = line.strip_prefix('[')?.split_once(']')?;
+    let behind = behind.trim_start();
+    if !behind.is_empty() && !behind.starts_with('#') {
+        return None;
+    }
+    let (name, kind) = match inside.split_once(':') {
+        Some((name, kind)) => (name, Some(kind)),
+        None => (inside, None),
+    };
+    let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+    let is_word = |kind: &str| !kind.is_empty() && kind.chars().all(|c| c.is_alphanumeric() || c == '_');
+    (is_name && kind.is_none_or(is_word)).then_some((name, kind))
 }
 
 fn span(start: usize, length: usize) -> Span {

@@ -1,12 +1,37 @@
 //! Ranges in the names of hosts: `web[01:03]`, `db-[a:c]`, `node[0:10:2]`. A port may follow a name: `web[01:03]:2222`.
 
-/// Splits a pattern of host names into the pattern without a port, and the port.
+/// Splits a pattern of host names into the pattern without a port, and the port. Brackets may enclose the pattern, as
+/// in `[fe80::1]:22`.
+///
+/// As Ansible does, the function looks for a port in the brackets, too. So `[1:3]:22` is the host `1` with the port 3.
 pub(super) fn split_port(pattern: &str) -> (&str, Option<&str>) {
-    let is_port = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if let Some((names, outer)) = bracketed(pattern) {
+        let (names, inner) = split_plain_port(names);
+        return (names, inner.or(Some(outer)));
+    }
+    split_plain_port(pattern)
+}
+
+fn split_plain_port(pattern: &str) -> (&str, Option<&str>) {
     match pattern.rsplit_once(':') {
         Some((names, port)) if is_port(port) && !has_colon(names) => (names, Some(port)),
         _ => (pattern, None),
     }
+}
+
+/// Splits a pattern such as `[fe80::1]:22` into the text in the outer brackets, and the port.
+fn bracketed(pattern: &str) -> Option<(&str, &str)> {
+    let (names, port) = pattern.strip_prefix('[')?.rsplit_once("]:")?;
+    let mut depth = 0_i32;
+    let is_balanced = names.chars().all(|c| {
+        depth += i32::from(c == '[') - i32::from(c == ']');
+        depth >= 0
+    });
+    (is_port(port) && !names.is_empty() && is_balanced && depth == 0).then_some((names, port))
+}
+
+fn is_port(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// Tells whether a pattern contains a colon outside of ranges, as an IPv6 address does. Also returns `true` if the

@@ -264,6 +264,27 @@ fn a_bad_inventory_is_refused_with_its_places() {
     ");
 }
 
+/// As for Ansible, only a line of the form `[group]` or `[group:kind]` begins a section.
+#[test]
+fn a_line_with_a_bracket_may_be_a_host() {
+    let text = "[web]\n[fe80::1]:22 port=80\n[1:2]n.lan # [x] y\n[n[3:4]]:7\n[db] # the databases\n[fe80::2]:22 x='[1]'\n";
+    assert_snapshot!(short(&ini(text, "web")), @r#"
+    hosts:2:1: {"ansible_port":"22","name":"fe80::1","port":"80"}
+    hosts:3:1: {"name":"1n.lan"}
+    hosts:3:1: {"name":"2n.lan"}
+    hosts:4:1: {"ansible_port":"7","name":"n3"}
+    hosts:4:1: {"ansible_port":"7","name":"n4"}
+    "#);
+    assert_snapshot!(short(&ini(text, "db")), @r#"hosts:6:1: {"ansible_port":"22","name":"fe80::2","x":"[1]"}"#);
+    let text = "[web]\na\n[web:vars]\n[k]=v\n[k]y\n";
+    assert_snapshot!(ini(text, "web"), @"hosts:5:1: error[WL0345]: a variable is `name=value`");
+    for header in ["[my group]", "[]", "[a:b:c]", "[a: vars]", "[fe80::1]"] {
+        let shown = ini(&format!("[web]\na\n{header}\nb\n"), "web");
+        let wanted = "hosts:3:1: error[WL0345]: a section is `[group]`, `[group:vars]` or `[group:children]`, without blanks\n";
+        assert_eq!(shown, wanted, "{header}");
+    }
+}
+
 /// A group without hosts would remove all nodes.
 #[test]
 fn a_mistake_does_not_mean_no_hosts() {

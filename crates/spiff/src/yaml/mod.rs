@@ -24,4 +24,5 @@ mod read;
 
 pub use emit::{to_yaml, value_to_yaml};
 pub use json::{NotJson, to_json};
+pub(crate) use read::load_options;
 pub use read::{ReadError, read_document, read_documents};

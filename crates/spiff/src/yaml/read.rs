@@ -106,12 +106,7 @@ pub fn read_document(source: &Arc<Source>) -> Result<Node, ReadError> {
 /// # Errors
 /// See [`ReadError`].
 pub fn read_documents(source: &Arc<Source>) -> Result<Vec<Node>, ReadError> {
-    let options = LoadOptions {
-        duplicate_keys: DuplicateKeys::LastWins,
-        merge_keys: MergeKeys::Keep,
-        ..LoadOptions::default()
-    };
-    let loaded = load(source, &options);
+    let loaded = load(source, &load_options());
     if loaded.diagnostics.has_errors() {
         return Err(ReadError::Syntax(Box::new(Problem(loaded.diagnostics))));
     }
@@ -122,6 +117,15 @@ pub fn read_documents(source: &Arc<Source>) -> Result<Vec<Node>, ReadError> {
         return if blank { Ok(vec![reader.node(Value::Null)]) } else { Err(ReadError::OnlyComments) };
     }
     loaded.documents.into_iter().map(|tree| reader.read(tree, false)).collect()
+}
+
+/// Returns the options by which [`windlass_source`] parses a document.
+pub(crate) fn load_options() -> LoadOptions {
+    LoadOptions {
+        duplicate_keys: DuplicateKeys::LastWins,
+        merge_keys: MergeKeys::Keep,
+        ..LoadOptions::default()
+    }
 }
 
 struct Reader<'a> {

@@ -155,3 +155,29 @@ pub enum Notice {
         store: &'static str,
     },
 }
+
+impl Notice {
+    /// Returns the name of the event in the JSON output of `windlass run`. The page `docs/intents.md` describes each
+    /// event.
+    pub fn event(&self) -> &'static str {
+        match self {
+            Self::Watches { .. } => "watches",
+            Self::Acts { .. } => "acts",
+            Self::GivesUp { .. } => "gives-up",
+            Self::Unwell { .. } => "unwell",
+            Self::Well { .. } => "well",
+            Self::CheckFails { .. } => "check-fails",
+            Self::CheckWorks { .. } => "check-works",
+            Self::StatusChanged { .. } => "status",
+            Self::Adopted { .. } => "adopted",
+            Self::Destroyed { .. } => "destroyed",
+            Self::Refused { .. } => "refused",
+            Self::RequestBegins { .. } => "begins",
+            Self::ProcessResumes { .. } => "resumes",
+            Self::Ended { .. } => "ended",
+            Self::Stopping { .. } => "stopping",
+            Self::Trouble(_) => "trouble",
+            Self::Back { .. } => "back",
+        }
+    }
+}

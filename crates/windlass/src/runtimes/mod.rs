@@ -19,12 +19,14 @@ mod local;
 mod opened;
 mod process;
 mod sandbox;
+mod volumes;
 
 use std::sync::Arc;
 
 pub use exec_job::exec_job_id;
 pub use factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory, RuntimeView, Variables};
 pub(crate) use opened::Runtimes;
+use windlass_driver::Location;
 use windlass_executor::Runtime;
 use windlass_project::{RuntimeKind, RuntimeKinds};
 
@@ -97,6 +99,14 @@ impl RuntimeRegistry {
     /// Returns the kinds in the form that the crate `project` needs to read `windlass.yaml`.
     pub fn kinds(&self) -> RuntimeKinds {
         self.0.iter().map(|factory| Arc::clone(factory) as Arc<dyn RuntimeKind>).collect()
+    }
+
+    /// Tells whether a program is missing where the jobs of a location run. `false` if that is unknown.
+    pub(crate) fn lacks(&self, location: &Location, program: &str) -> bool {
+        self.0
+            .iter()
+            .find(|kind| kind.name() == location.runtime)
+            .is_some_and(|kind| kind.lacks(location, program))
     }
 
     /// Returns the factories of runtimes, in the order of registration.

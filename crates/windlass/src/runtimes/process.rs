@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use windlass_driver::Location;
-use windlass_executor::process::{Confinement, ControlGroups, ProcessOptions, ProcessRuntime};
+use windlass_executor::process::{Confinement, ControlGroups, ProcessOptions, ProcessRuntime, finds_program};
 use windlass_project::codes::OTHER_RUNTIME;
 use windlass_project::{ImageUse, RuntimeKind, SettingProblem};
 use windlass_source::Diagnostic;
@@ -39,7 +39,7 @@ impl RuntimeKind for Process {
         let message = "the runtime `process` can't give `network`: scripts run on this host as they are";
         let diagnostic = Diagnostic::error(OTHER_RUNTIME, message)
             .help("set a `runtime` that isolates jobs, or remove it");
-        vec![SettingProblem { key: Some("network"), diagnostic }]
+        vec![SettingProblem { key: Some("network"), entry: None, diagnostic }]
     }
 }
 
@@ -58,6 +58,10 @@ impl RuntimeFactory for Process {
 
     async fn doctor(&self, _: &RuntimeContext, _: &[Location]) -> Vec<RuntimeView> {
         vec![blocking(inspect).await]
+    }
+
+    fn lacks(&self, location: &Location, program: &str) -> bool {
+        !finds_program(program, &location.environment)
     }
 }
 

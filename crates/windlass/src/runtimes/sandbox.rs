@@ -6,13 +6,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use windlass_driver::Location;
 use windlass_executor::process::ControlGroups;
-use windlass_executor::sandbox::{DEFAULT_BOUNDS, SandboxOptions, SandboxRuntime, probe, settable};
+use windlass_executor::sandbox::{
+    DEFAULT_BOUNDS, SandboxOptions, SandboxRuntime, probe, settable, volume_problem,
+};
 use windlass_executor::{Bounds, Capability};
-use windlass_project::{ImageUse, RuntimeKind};
+use windlass_project::{ImageUse, RuntimeKind, SettingProblem};
 
 use super::factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory, RuntimeView};
 use super::host::{texts, with_groups};
 use super::local::Local;
+use super::volumes::refused_volumes;
 use crate::blocking::blocking;
 
 const NAME: &str = "sandbox";
@@ -30,6 +33,10 @@ impl RuntimeKind for Sandbox {
 
     fn image(&self) -> ImageUse {
         ImageUse::Required
+    }
+
+    fn check(&self, location: &mut Location) -> Vec<SettingProblem> {
+        refused_volumes(location, volume_problem)
     }
 }
 

@@ -156,6 +156,9 @@ pub struct BecauseView {
     pub kind: WaitKind,
     /// The reason of the wait.
     pub reason: String,
+    /// The reason as the end of a sentence, for people, for example `because B__1 must be Inactive first`.
+    #[serde(skip)]
+    pub clause: String,
     /// The place of the declaration that causes the wait.
     pub origin: Option<Origin>,
     /// Whether an earlier entry has the same awaited step. If so, the waits of the awaited step are listed after the
@@ -276,6 +279,7 @@ impl PlanView {
             action: because.on.task.to_string(),
             kind: because.wait.kind,
             reason: because.wait.reason.to_string(),
+            clause: because.wait.reason.clause(),
             origin: because.wait.reason.origin().cloned(),
             repeated: because.is_repeated,
         });

@@ -22,9 +22,22 @@ use crate::size_limit::{larger, max_size};
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
     stdin_taken: bool,
+    /// The sources of the documents, in which errors find their places.
+    sources: Vec<Arc<Source>>,
 }
 
 impl Inputs {
+    /// Returns the sources of all documents that were read.
+    pub(super) fn sources(&self) -> &[Arc<Source>] {
+        &self.sources
+    }
+
+    fn source(&mut self, what: &str, file: &str) -> Result<Arc<Source>, Stop> {
+        let source = Source::with_limit(file, self.text(what, file)?, max_size());
+        self.sources.push(Arc::clone(&source));
+        Ok(source)
+    }
+
     fn text(&mut self, what: &str, file: &str) -> Result<String, Stop> {
         let unreadable = |error: &dyn std::fmt::Display| {
             Stop::input(INPUT, format!("error reading {what} [{file}]: {error}"))
@@ -47,14 +60,14 @@ impl Inputs {
     /// Reads the documents of a file. `what` is the word for the kind of file in messages, such as
     /// `template`.
     pub(super) fn documents(&mut self, what: &str, file: &str) -> Result<Vec<Node>, Stop> {
-        let source = Source::with_limit(file, self.text(what, file)?, max_size());
+        let source = self.source(what, file)?;
         yaml::read_documents(&source)
             .map_err(|error| Stop::input(DOCUMENT, format!("error parsing {what} [{file}]: {error}")))
     }
 
     /// Reads a file that must contain exactly one document.
     pub(super) fn document(&mut self, what: &str, file: &str) -> Result<Node, Stop> {
-        let source = Source::with_limit(file, self.text(what, file)?, max_size());
+        let source = self.source(what, file)?;
         yaml::read_document(&source)
             .map_err(|error| Stop::input(DOCUMENT, format!("error parsing {what} [{file}]: {error}")))
     }

@@ -7,10 +7,12 @@ mod stop;
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use windlass::source::Source;
 use windlass_spiff::syntax::{Place, parse};
 use windlass_spiff::value::{Map, Node, Value};
-use windlass_spiff::{Output, OutputError, Preserve, Session, SpiffError, TraceStep, diff, yaml};
+use windlass_spiff::{Output, OutputError, Preserve, Session, SpiffError, TraceStep, diff, locate, yaml};
 
 use args::{ConvertArgs, DiffArgs, EvalArgs, MergeArgs, ParseArgs};
 pub(crate) use args::{SpiffArgs, SpiffCommand};
@@ -18,6 +20,7 @@ use inputs::{Inputs, engine};
 use stop::Stop;
 
 use crate::codes;
+use crate::diagnostics;
 use crate::exit;
 use crate::failure::fault;
 use crate::output::{print_document, say, tell};
@@ -32,7 +35,8 @@ pub(crate) fn run(args: &SpiffArgs) -> ExitCode {
     };
     match result {
         Ok(code) => code,
-        Err(Stop { code, message, is_input }) => {
+        Err(Stop { code, message, is_input, causes }) => {
+            diagnostics::print(&causes);
             fault!(code, "{message}");
             if is_input { exit::wrong_input() } else { exit::FAILED }
         }
@@ -44,6 +48,16 @@ const LEGEND: &str = "\
  *: error in local dynaml expression
  @: dependent of or involved in a cycle
  -: depending on a node with an error";
+
+/// Returns the failure of a template. The places of its causes are in `sources`. `document` is the index of the document
+/// in a template with several documents, from 0.
+fn failed_at(what: &str, error: &SpiffError, sources: &[Arc<Source>], document: usize) -> Stop {
+    let causes = match error {
+        SpiffError::Unresolved(unresolved) => locate(unresolved, sources, document),
+        _ => Vec::new(),
+    };
+    Stop { causes, ..failed(what, error) }
+}
 
 fn failed(what: &str, error: &SpiffError) -> Stop {
     let mut message = format!("{what}: {error}");
@@ -90,7 +104,8 @@ fn merge(args: &MergeArgs) -> Result<ExitCode, Stop> {
         }
     }
     let session = if templates.len() > 1 { engine.stream() } else { engine.session() };
-    let prepared = session.prepare(&stubs).map_err(|error| traced(&session, &error, None, args))?;
+    let prepared =
+        session.prepare(&stubs).map_err(|error| traced(&session, &error, None, (args, &inputs)))?;
     let (output, mut results) = (output(args), Vec::new());
     for (at, template) in templates.iter().enumerate() {
         if matches!(template.value(), Value::Null) {
@@ -99,8 +114,9 @@ fn merge(args: &MergeArgs) -> Result<ExitCode, Stop> {
             continue;
         }
         let number = (templates.len() > 1).then_some(at + 1);
-        let processed =
-            session.apply(template, &prepared).map_err(|error| traced(&session, &error, number, args))?;
+        let processed = session
+            .apply(template, &prepared)
+            .map_err(|error| traced(&session, &error, number, (args, &inputs)))?;
         if let Some(state) = &args.state {
             inputs::keep_state(Path::new(state), processed.state(), args.json)?;
         }
@@ -112,12 +128,18 @@ fn merge(args: &MergeArgs) -> Result<ExitCode, Stop> {
 }
 
 /// Prints the trace that `--trace` requests, and returns the failure of the template.
-fn traced(session: &Session, error: &SpiffError, document: Option<usize>, args: &MergeArgs) -> Stop {
+fn traced(
+    session: &Session,
+    error: &SpiffError,
+    document: Option<usize>,
+    (args, inputs): (&MergeArgs, &Inputs),
+) -> Stop {
     show_trace(&session.steps(), args);
-    match document {
-        Some(number) => failed(&format!("error generating manifest (document {number})"), error),
-        None => failed("error generating manifest", error),
-    }
+    let what = match document {
+        Some(number) => format!("error generating manifest (document {number})"),
+        None => "error generating manifest".to_owned(),
+    };
+    failed_at(&what, error, inputs.sources(), document.map_or(0, |number| number - 1))
 }
 
 fn show_trace(steps: &[TraceStep], args: &MergeArgs) {
@@ -169,7 +191,7 @@ fn eval(args: &EvalArgs) -> Result<ExitCode, Stop> {
     };
     let node = engine
         .evaluate(&args.expression, &document)
-        .map_err(|error| failed("error evaluating expression", &error))?;
+        .map_err(|error| failed_at("error evaluating expression", &error, inputs.sources(), 0))?;
     write(&[Some(node)], &Output { json: args.json, ..Output::default() })
 }
 

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 use windlass_driver::Location;
+use windlass_executor::docker::volume_problem;
 use windlass_executor::{Runtime, RuntimeError};
 use windlass_project::{ImageUse, RuntimeKind, Setting, SettingProblem};
 
@@ -21,6 +22,7 @@ use self::engine::OpenEngine;
 use self::notes::{Noted, Notes};
 pub(crate) use self::save::save;
 use super::factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory, RuntimeView};
+use super::volumes::refused_volumes;
 use crate::blocking::blocking;
 use crate::error::chain;
 
@@ -49,7 +51,9 @@ impl RuntimeKind for Docker {
     }
 
     fn check(&self, location: &mut Location) -> Vec<SettingProblem> {
-        settings::check(location)
+        let mut problems = settings::check(location);
+        problems.extend(refused_volumes(location, volume_problem));
+        problems
     }
 }
 

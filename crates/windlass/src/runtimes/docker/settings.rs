@@ -99,5 +99,5 @@ fn bad_engine(text: &str) -> Option<SettingProblem> {
 }
 
 fn error(key: &'static str, code: Code, message: impl Into<String>) -> SettingProblem {
-    SettingProblem { key: Some(key), diagnostic: Diagnostic::error(code, message) }
+    SettingProblem { key: Some(key), entry: None, diagnostic: Diagnostic::error(code, message) }
 }
