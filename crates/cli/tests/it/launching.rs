@@ -1373,6 +1373,23 @@ fn a_malformed_entry_of_a_discovery_affects_no_other() {
     assert_snapshot!(env.ok(&["app", "check", "vm"]).out(), @"vm: changed, active");
 }
 
+/// The discovery reports a signal whose name is the factory's token. The manifest declares no such signal, so the failure
+/// names it. The token is masked in the output and in the log.
+#[test]
+fn a_failed_discovery_shows_no_secret() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-own"]);
+    let signal = r#"{"interfaces": {"compute": {"signals": {"s3cr3t-token": 1}}}}"#;
+    env.write("cloud/listed", format!(r#"{{"i-own": {signal}, "i-new": {signal}}}"#));
+    let run = env.run(&["app", "discover", "factory"]);
+    assert_snapshot!(run.out(), @r"
+    i-own: known, application `vm`: its updates are not valid: `interfaces.compute.signals.***`: no such path
+    i-new: new: its updates are not valid: `interfaces.compute.signals.***`: no such path
+    ");
+    let log = env.ok(&["log", "vm"]).stdout;
+    assert!(log.contains("`interfaces.compute.signals.***`: no such path"), "{log}");
+}
+
 /// A discovered instance that was created outside of windlass becomes an application. An application whose
 /// instance is no longer found stays.
 #[test]
