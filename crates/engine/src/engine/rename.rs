@@ -21,7 +21,7 @@ const PAGE: usize = 500;
 impl Upkeep<'_> {
     /// Gives an assembly another name in all of its records, in one batch, and calls no driver. The function also
     /// changes the name in the records of two kinds of other assemblies: assemblies with a reference to the renamed
-    /// assembly, and assemblies that the renamed assembly owns (`AssemblyRecord::owner`).
+    /// assembly, also in an earlier version, and assemblies that the renamed assembly owns (`AssemblyRecord::owner`).
     ///
     /// `documents` contains the changes of the project's documents that name the assembly: in each document, the new
     /// name replaces the old name.
@@ -66,7 +66,9 @@ impl Upkeep<'_> {
         let Renaming { from, to } = renaming;
         self.is_finished(from).await?;
         // Secrets are sealed again, so the key is needed if the assembly has secrets.
-        self.store.load(from).await?;
+        let Some(snapshot) = self.store.load(from).await? else {
+            return Err(unknown(&**self.store, from).await?);
+        };
         refuse_if_entangled(&**self.store, from).await?;
         if from == to {
             return Err(EngineError::NameInUse { name: to.clone(), by: NameUse::Assembly });
@@ -92,7 +94,7 @@ impl Upkeep<'_> {
         let event = EventDraft { at: self.clock.now(), assembly: to.clone(), process: None, body };
         let rename = Rename { renaming: renaming.clone(), others: others.clone(), plans };
         // The history of the old name moves to the new name, so the old name keeps no process.
-        let moved = moved(from, MovedTo::Assembly(to.clone()), None);
+        let moved = moved(from, MovedTo::Assembly(to.clone()), None, snapshot.assembly.created);
         let commands = commands::renamed(&**self.store, renaming).await?;
         let batch = documents.put_document(moved).rename(rename).event(event);
         let batch = commands.into_iter().fold(batch, Batch::put_document);
@@ -130,7 +132,8 @@ impl Upkeep<'_> {
     }
 
     /// Returns the assemblies whose records mention the assembly `name`. These are the assemblies that reference
-    /// `name`, and the assemblies that `name` owns (`AssemblyRecord::owner`).
+    /// `name` or have referenced it in a stored version, and the assemblies that `name` owns (`AssemblyRecord::owner`).
+    /// A rollback may return to a stored version.
     async fn naming(&self, name: &AssemblyName) -> Result<BTreeSet<AssemblyName>, EngineError> {
         let mut found: BTreeSet<AssemblyName> = self.store.referrers(name).await?.into_iter().collect();
         let mut after: Option<AssemblyName> = None;

@@ -417,7 +417,8 @@ impl HandOver {
             Ok(newest) => newest.first().map(|process| process.id),
             Err(error) => return Err(give_back(&*store, lease, error.into()).await),
         };
-        batch = batch.put_document(moved(name, MovedTo::File(file.to_owned()), last));
+        batch =
+            batch.put_document(moved(name, MovedTo::File(file.to_owned()), last, bundle.assembly.created));
         let batch = batch.drop_assembly(name.clone());
         match store.commit(&lease, batch).await {
             Ok(_) => Ok(store.release(lease).await?),
