@@ -207,6 +207,10 @@ pub trait Store: Send + Sync {
     /// Reads the sorted names of the assemblies that refer to the assembly `scope`.
     async fn referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError>;
 
+    /// Reads the sorted names of the assemblies that no longer refer to the assembly `scope`, but of which a stored
+    /// version refers to it.
+    async fn former_referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError>;
+
     /// Reads assemblies of `owner`, sorted by name: the first `limit` assemblies with a name greater than `after`.
     /// If `after` is `None`, the result begins with the first assembly of the owner.
     async fn owned(

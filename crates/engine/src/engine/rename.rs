@@ -136,6 +136,7 @@ impl Upkeep<'_> {
     /// A rollback may return to a stored version.
     async fn naming(&self, name: &AssemblyName) -> Result<BTreeSet<AssemblyName>, EngineError> {
         let mut found: BTreeSet<AssemblyName> = self.store.referrers(name).await?.into_iter().collect();
+        found.extend(self.store.former_referrers(name).await?);
         let mut after: Option<AssemblyName> = None;
         loop {
             let page = self.store.owned(name, after.as_ref(), PAGE).await?;

@@ -411,6 +411,11 @@ impl Store for PostgresStore {
         self.readers.read(move |db| Box::pin(async move { read::referrers(db, &scope).await })).await
     }
 
+    async fn former_referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError> {
+        let scope = scope.clone();
+        self.readers.read(move |db| Box::pin(async move { read::former_referrers(db, &scope).await })).await
+    }
+
     async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {
         self.readers.read(|db| Box::pin(read::processes(db))).await
     }

@@ -393,6 +393,11 @@ impl Store for SqliteStore {
         self.readers.read(move |db| read::referrers(db, &scope)).await
     }
 
+    async fn former_referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError> {
+        let scope = scope.clone();
+        self.readers.read(move |db| read::former_referrers(db, &scope)).await
+    }
+
     async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {
         self.readers.read(read::processes).await
     }

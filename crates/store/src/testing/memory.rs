@@ -28,6 +28,7 @@ use crate::snapshot::{History, Owned, ProcessHistory, Snapshot};
 use crate::store::{Store, reserved};
 use crate::ticket::Ticket;
 use crate::uptime::Moment;
+use crate::version;
 use crate::watch::Watch;
 
 /// A store that keeps its records in memory. A clone is another handle on the same records, like a second program
@@ -463,6 +464,15 @@ impl Store for MemoryStore {
             .into_iter()
             .filter(|assembly| assembly.name != *scope && assembly.references.contains(scope));
         Ok(theirs.map(|assembly| assembly.name).collect())
+    }
+
+    async fn former_referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError> {
+        let state = self.state();
+        let assemblies = state.records.assemblies().into_iter();
+        let others = assemblies
+            .filter(|assembly| assembly.name != *scope && !assembly.references.contains(scope))
+            .map(|assembly| assembly.name);
+        Ok(others.filter(|name| version::refer_to(&state.records.versions(name), scope)).collect())
     }
 
     async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {

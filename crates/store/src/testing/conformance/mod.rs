@@ -101,7 +101,7 @@ macro_rules! conformance_facts {
                 history_tells_all_in_order, drop_assembly_forgets, history_outlives_its_assembly,
                 packages_are_kept_once_while_pinned, versions_are_kept_in_order,
                 packages_of_versions_stay_while_the_assembly_does, a_pin_needs_its_package, open_processes_are_found, process_ids_are_given_out_once, an_assembly_is_created_once,
-                assemblies_are_read_in_pages, assemblies_are_loaded_together, referrers_are_told, ids_are_kept, processes_are_read_in_pages,
+                assemblies_are_read_in_pages, assemblies_are_loaded_together, referrers_are_told, former_referrers_are_told, ids_are_kept, processes_are_read_in_pages,
                 versions_are_read_from_one_on, changed_assemblies_are_listed;
             prune: processes_are_forgotten_with_all_of_them, needed_records_are_not_pruned,
                 events_are_forgotten,
