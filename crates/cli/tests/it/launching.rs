@@ -462,6 +462,20 @@ fn simultaneous_launches_have_different_names() {
     assert_eq!(names.collect::<Vec<_>>(), ["vm", "vm-2", "vm-3", "vm-4"]);
 }
 
+/// Each of several queued launches at the same time reserves the next free name.
+#[test]
+fn simultaneous_queued_launches_have_different_names() {
+    let env = cloud();
+    let launches: Vec<_> = (0..6).map(|_| env.spawn(&["app", "launch", "VM", "--queue"])).collect();
+    for run in launches.into_iter().map(Running::end) {
+        assert_eq!(run.code(), Some(0), "{run}");
+    }
+    daemon_until(&env, " completed", 6);
+    let status = env.json(&["status"]);
+    let names = status["assemblies"].as_array().unwrap().iter().map(|of| of["name"].as_str().unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), ["factory", "vm", "vm-2", "vm-3", "vm-4", "vm-5", "vm-6"]);
+}
+
 #[test]
 fn the_environment_sets_pins_of_a_launch() {
     let env = cloud().with_variable("WINDLASS_PARAM_CONFIGURATION_SIZE", "huge");

@@ -236,6 +236,16 @@ impl Store for SqliteStore {
         self.write(move |db| requests::submit(db, &seal, &request, &asked)).await
     }
 
+    async fn submit_new(
+        &self,
+        request: &RequestRecord,
+        asked: Sensitive<Vec<u8>>,
+    ) -> Result<bool, StoreError> {
+        let (seal, request) = (self.seal.clone(), request.clone());
+        let work = move |db: &Connection| requests::submit_new(db, &seal, &request, &asked);
+        self.writer.submit(QueuedWrite { leases: Vec::new(), wipes: Wipes::Later, work }).await
+    }
+
     async fn withdraw(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError> {
         let now = self.clock.now();
         let work = move |db: &Connection| requests::withdraw(db, request, now);

@@ -335,6 +335,22 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    async fn submit_new(
+        &self,
+        request: &RequestRecord,
+        asked: Sensitive<Vec<u8>>,
+    ) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let name = &request.assembly;
+        let is_asked = state.records.requests().iter().any(|open| open.assembly == *name);
+        if is_asked || state.records.assemblies().iter().any(|assembly| assembly.name == *name) {
+            return Ok(false);
+        }
+        state.records.submit(request, asked);
+        self.last.send_replace(state.records.last());
+        Ok(true)
+    }
+
     async fn withdraw(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError> {
         let mut state = self.state();
         let withdrawn = state.records.withdraw(request, self.clock.now());
