@@ -1404,6 +1404,46 @@ fn a_failed_discovery_shows_no_secret() {
     assert!(log.contains("`interfaces.compute.signals.***`: no such path"), "{log}");
 }
 
+/// An exported application belongs to its file, and perhaps to another store. So a discovery does not adopt its instance,
+/// unless the user asks for it.
+#[test]
+fn the_instance_of_an_exported_application_is_not_adopted() {
+    let env = cloud();
+    for (id, file) in [("i-one", "vm.export"), ("i-two", "second.export")] {
+        env.ok(&["app", "launch", "VM", "-p", &format!("configuration.id={id}")]);
+        // Both applications have the name `vm`, one after the other.
+        env.ok(&["export", "vm", "-o", file]);
+    }
+    second_factory(&env, "staging", "cloud");
+    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @"
+    i-one: exported: it is the instance of `vm`, which was exported to `vm.export`; take it back with `windlass import vm.export`, or, if no other store manages it, adopt it with `windlass app discover factory --exported`
+    i-two: exported: it is the instance of `vm`, which was exported to `second.export`; take it back with `windlass import second.export`, or, if no other store manages it, adopt it with `windlass app discover factory --exported`
+    ");
+    let twin = env.ok(&["app", "discover", "staging"]).out();
+    assert_eq!(twin.matches(": exported: ").count(), 2, "{twin}");
+
+    env.ok(&["import", "vm.export"]);
+    let found = env.ok(&["app", "discover", "factory"]).out();
+    assert!(found.contains("i-one: known, application `vm`\n"), "{found}");
+    env.ok(&["app", "forget", "vm", "--yes"]);
+
+    env.ok(&["rename", "factory", "machines"]);
+    let found = env.ok(&["app", "discover", "machines"]).out();
+    assert!(found.contains("i-one: adopted, application `machine-i-one`\ni-two: exported: "), "{found}");
+    let asked = ["app", "discover", "machines", "--exported"];
+    assert_snapshot!(env.ok(&[&asked[..], &["--dry-run"]].concat()).out(), @"
+    i-one: known, application `machine-i-one`
+    i-two: new
+    ");
+    assert_snapshot!(env.ok(&asked).out(), @"
+    i-one: known, application `machine-i-one`
+    i-two: adopted, application `machine-i-two`
+    ");
+    env.ok(&["app", "forget", "machine-i-two", "--yes"]);
+    let found = env.ok(&["app", "discover", "machines"]).out();
+    assert!(found.contains("i-two: adopted, application `machine-i-two`"), "{found}");
+}
+
 /// A discovered instance that was created outside of windlass becomes an application. An application whose
 /// instance is no longer found stays.
 #[test]

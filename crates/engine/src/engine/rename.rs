@@ -8,6 +8,7 @@ use windlass_model::rename::Renaming;
 use windlass_model::{AssemblyName, ProcessId, Seq};
 use windlass_store::{Batch, Holder, Lease, Rename, StoreError};
 
+use super::exported;
 use super::moved::moved;
 use super::references::{leave, refuse_if_entangled};
 use super::upkeep::{Upkeep, give_back, unknown};
@@ -97,6 +98,8 @@ impl Upkeep<'_> {
         let moved = moved(from, MovedTo::Assembly(to.clone()), None, snapshot.assembly.created);
         let commands = commands::renamed(&**self.store, renaming).await?;
         let batch = documents.put_document(moved).rename(rename).event(event);
+        let exported = exported::renamed(&**self.store, renaming).await?;
+        let batch = exported.into_iter().fold(batch, Batch::put_document);
         let batch = commands.into_iter().fold(batch, Batch::put_document);
         let leases = beside.iter().filter(|held| held.scope != *to).chain([lease]);
         self.store.commit(&new, batch.beside(leases)).await?;
