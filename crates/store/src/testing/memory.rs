@@ -28,7 +28,6 @@ use crate::snapshot::{History, Owned, ProcessHistory, Snapshot};
 use crate::store::{Store, reserved};
 use crate::ticket::Ticket;
 use crate::uptime::Moment;
-use crate::version;
 use crate::watch::Watch;
 
 /// A store that keeps its records in memory. A clone is another handle on the same records, like a second program
@@ -488,7 +487,11 @@ impl Store for MemoryStore {
         let others = assemblies
             .filter(|assembly| assembly.name != *scope && !assembly.references.contains(scope))
             .map(|assembly| assembly.name);
-        Ok(others.filter(|name| version::refer_to(&state.records.versions(name), scope)).collect())
+        let has_referred = |name: &AssemblyName| {
+            let versions = state.records.versions(name);
+            versions.iter().any(|version| version.assembly.references.contains(scope))
+        };
+        Ok(others.filter(has_referred).collect())
     }
 
     async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {
