@@ -198,11 +198,11 @@ pub use claim::claimed;
 pub use commands::{KEPT_COMMANDS, command};
 pub use engine::{
     Absence, Answer, Argument, Arguments, BaseVersion, Bundle, CheckEnd, Checked, Condition, Consent,
-    Desired, DestructivePlan, DiscoveryQuery, DutyTurn, Ended, Engine, EngineEnv, FactoryDuty, ForgottenPart,
-    ForgottenRecords, FoundRecorder, HandOver, Offer, Options, PlanFingerprint, Prepared, Preview, Pruned,
-    PublishedOutputs, RecordedSecrets, Request, Seen, Selection, Turn, TurnTime, UpOptions, Upkeep, calls_of,
-    check, check_under, conditions, fingerprint, inventory, is_destroyed, monitor_of, offer, outputs,
-    take_turn,
+    Desired, DestructivePlan, DiscoveryQuery, DutyTurn, Ended, Engine, EngineEnv, ExportedInstance,
+    FactoryDuty, ForgottenPart, ForgottenRecords, FoundRecorder, HandOver, Offer, Options, PlanFingerprint,
+    Prepared, Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Seen, Selection, Turn, TurnTime,
+    UpOptions, Upkeep, calls_of, check, check_under, conditions, exported_instances, fingerprint, inventory,
+    is_destroyed, monitor_of, offer, outputs, take_turn,
 };
 pub use error::{EngineError, Lack, Loss, MovedTo, NameUse, ProtectedPart, Unplaced};
 pub use machine::Tally;

@@ -12,7 +12,7 @@ use windlass_model::instance_report::{Accepted, accept};
 use windlass_model::record::{Failure, FailureKind, InstanceRecord, Severity};
 use windlass_model::resolve::Lookup;
 use windlass_model::{Action, CommandId, ElementName, InstanceId, PropertyName, Side, Timestamp, Transition};
-use windlass_secret::SecretRef;
+use windlass_secret::{Redactor, SecretRef};
 use windlass_source::suggest;
 use windlass_store::{Batch, Change};
 
@@ -59,7 +59,7 @@ impl World {
     ///
     /// The report may contain secrets: for example, passwords from sensitive properties, or passwords that the driver
     /// has registered during the call. An output or a private value that contains a secret is sealed, and a marker
-    /// takes its place. In the rest of the document and in the log, secrets are masked.
+    /// takes its place. In the rest of the document, in the log and in the failure, secrets are masked.
     pub(crate) fn apply(
         &mut self,
         answered: Answered<'_>,
@@ -69,12 +69,14 @@ impl World {
         let Answered { call, hidden, now, .. } = answered;
         let mut record = self.instances.of(&call.element);
         let is_open = |id: &CommandId| commands::is_open(self, &call.element, id);
+        let given = [call.secrets(), hidden.to_vec()].concat();
+        // The failure names parts of the report, which may contain secrets.
         let Accepted { mut log, results } =
-            accept(&mut record.document, &report.updates, call.package.shape(), is_open)?;
+            accept(&mut record.document, &report.updates, call.package.shape(), is_open)
+                .map_err(|failure| masked(failure, &given))?;
         log.extend(report.log);
         let before = Published::of(self, &call.element);
         let name = record.document["name"].as_str().map(str::to_owned);
-        let given = [call.secrets(), hidden.to_vec()].concat();
         let is_application = call.package.pins().is_some();
         let signals = if is_application { Signals::All } else { Signals::Outputs };
         let (secrets, resealed) =
@@ -325,6 +327,13 @@ impl World {
         secrets.redactor().mask_value(&mut record.document);
         (secrets, resealed)
     }
+}
+
+/// Masks secrets in the texts of a failure.
+fn masked(failure: Failure, secrets: &[String]) -> Failure {
+    let redactor = Redactor::new(secrets);
+    let detail = failure.detail.map(|detail| redactor.mask_str(&detail));
+    Failure { message: redactor.mask_str(&failure.message), detail, ..failure }
 }
 
 /// Tells which signals of an instance document other elements can read: all signals, or only the output properties.

@@ -147,7 +147,10 @@ impl Driver for Script {
             Style::Plain => plain::input::with_location(&query.location, job),
         };
         let limits = job.limits.clone();
-        let outcome = context.job(Role::Discover.job_name(), job).await?;
+        let outcome = context.job(Role::Discover.job_name(), job).await.map_err(|failure| {
+            let Failure { kind, message, detail } = failure.into();
+            reporter.failure(kind, &message, &detail.unwrap_or_default())
+        })?;
         reporter.check(&outcome, &limits)?;
         let failed = |problems: &[Diagnostic]| reporter.protocol(problems, &outcome.stderr);
         let found = match settings.style {

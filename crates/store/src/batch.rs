@@ -147,11 +147,10 @@ impl Batch {
     /// the store refuses the batch. If the batch fails, later batches under each of the added leases are
     /// refused, too.
     pub fn beside<'l>(mut self, leases: impl IntoIterator<Item = &'l Lease>) -> Self {
-        let renames: Vec<&Rename> = self.changes.iter().filter_map(Change::rename).collect();
-        let is_renamed =
-            |name: &AssemblyName| renames.iter().any(|of| of.scopes().any(|scope| scope == name));
+        let renamed: BTreeSet<&AssemblyName> =
+            self.changes.iter().filter_map(Change::rename).flat_map(Rename::scopes).collect();
         for lease in leases {
-            if is_renamed(&lease.scope)
+            if renamed.contains(&lease.scope)
                 || self.changes.iter().any(|change| change.assembly().as_ref() == Some(&lease.scope))
             {
                 self.beside.push(lease.clone());

@@ -8,6 +8,11 @@ use windlass_secret::SecretRef;
 
 use crate::error::StoreError;
 
+/// The query that finds a row if an assembly or an open request has a name. Parameter 1 is the name.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) const TAKEN: &str = "SELECT 1 FROM assembly WHERE name = $1
+    UNION SELECT 1 FROM request WHERE assembly = $1 AND open";
+
 /// Returns the name under which the content of a request is sealed.
 pub(crate) fn asked_name(id: RequestId) -> SecretRef {
     format!("windlass/{id}").parse().expect("a word and a number have no strange character")

@@ -91,6 +91,15 @@ pub trait Store: Send + Sync {
     /// [`Change::EndRequest`](crate::Change::EndRequest) or by withdrawal.
     async fn submit(&self, request: &RequestRecord, asked: Sensitive<Vec<u8>>) -> Result<(), StoreError>;
 
+    /// Submits a request that creates an assembly, as [`submit`](Self::submit) does. If an assembly or an open request
+    /// has the name already, changes nothing and returns `false`. So of several programs that submit requests with the
+    /// same name at the same time, only one gets the name.
+    async fn submit_new(
+        &self,
+        request: &RequestRecord,
+        asked: Sensitive<Vec<u8>>,
+    ) -> Result<bool, StoreError>;
+
     /// Withdraws a request if it is open, and returns its new record. If the request is no longer open, its
     /// record is returned unchanged. Returns `None` if there is no such request. The caller needs no lease.
     async fn withdraw(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError>;
@@ -206,6 +215,10 @@ pub trait Store: Send + Sync {
 
     /// Reads the sorted names of the assemblies that refer to the assembly `scope`.
     async fn referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError>;
+
+    /// Reads the sorted names of the assemblies that no longer refer to the assembly `scope`, but of which a stored
+    /// version refers to it.
+    async fn former_referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError>;
 
     /// Reads assemblies of `owner`, sorted by name: the first `limit` assemblies with a name greater than `after`.
     /// If `after` is `None`, the result begins with the first assembly of the owner.

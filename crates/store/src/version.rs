@@ -2,8 +2,8 @@
 //! some as a full copy.
 
 use serde_json::Value;
-use windlass_model::ProcessId;
 use windlass_model::record::{AssemblyRecord, VersionRecord};
+use windlass_model::{AssemblyName, ProcessId};
 
 use crate::delta::{applied, delta};
 
@@ -66,6 +66,16 @@ pub(crate) fn records(rows: Vec<VersionRow>, from: u64) -> Result<Vec<VersionRec
         Ok(VersionRecord { process: ProcessId(process), assembly })
     };
     documents(rows)?.into_iter().filter(|(process, _)| *process >= from).map(read).collect()
+}
+
+/// Tells whether one of the versions refers to the assembly `scope`.
+pub(crate) fn refer_to(records: &[VersionRecord], scope: &AssemblyName) -> bool {
+    records.iter().any(|version| version.assembly.references.contains(scope))
+}
+
+/// Returns the text that stands for the name of an assembly in the JSON of a record.
+pub(crate) fn quoted(name: &AssemblyName) -> String {
+    format!("\"{name}\"")
 }
 
 /// Returns full copies of the versions that are stored as deltas to a dropped version. A version is stored as a

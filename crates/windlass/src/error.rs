@@ -303,7 +303,6 @@ impl Error {
             | Self::Ended { .. }
             | Self::OnlyPending { .. }
             | Self::Saved(_)
-            | Self::Application(_)
             | Self::Transfer(_)
             | Self::NoProcess { .. }
             | Self::NoRequest { .. }
@@ -313,6 +312,7 @@ impl Error {
             | Self::File { .. }
             | Self::Write { .. } => true,
             Self::Refused { is_input, .. } => *is_input,
+            Self::Application(error) => error.is_input(),
             Self::Launch(error) => error.is_input(),
             Self::Engine(error) => error.is_input(),
             Self::NoSuchState(_) => true,

@@ -50,6 +50,20 @@ impl Windlass {
         self.leave(store, name, request, warnings).await
     }
 
+    /// Submits a request that creates an assembly, and reserves the name of the assembly. Returns `None` if an assembly
+    /// or another open request has the name.
+    pub(crate) async fn ask_to_create(
+        &self,
+        name: &AssemblyName,
+        request: Request,
+        warnings: Diagnostics,
+    ) -> Result<Option<Pending<'_>>, Error> {
+        let store = self.store_or_new().await?;
+        let from = store.last_event().await?;
+        let request = self.engine(store.clone()).request_new(name, request, &self.holder()).await?;
+        Ok(request.map(|request| Pending { windlass: self, store, request, warnings, from }))
+    }
+
     /// Submits a request to change an assembly.
     ///
     /// # Errors

@@ -176,7 +176,7 @@ pub(crate) struct AppCheckArgs {
 /// Adopt the instances that the discovery script of a factory finds.
 ///
 /// New instances become applications of the latest revision. Known applications get the reported changes. Applications whose
-/// instance is no longer found stay.
+/// instance is no longer found stay. Instances of exported applications are adopted only with --exported.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -188,6 +188,9 @@ pub(crate) struct DiscoverArgs {
     /// Print what was found, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Also adopt the instances of exported applications; no other store may manage them
+    #[arg(long)]
+    pub(crate) exported: bool,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }

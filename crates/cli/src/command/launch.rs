@@ -9,7 +9,8 @@ use windlass::Windlass;
 use windlass::driver::Observation;
 use windlass::engine::{CheckEnd, Checked, Consent, Request, Stop};
 use windlass::launching::{
-    CalledCommandView, CommandView, DiscoveryView, LaunchInput, Launcher, ReconfigureInput,
+    CalledCommandView, CommandView, DiscoverOptions, DiscoveryView, FoundView, LaunchInput, Launcher,
+    ReconfigureInput,
 };
 use windlass::model::record::{CommandRecord, Intent};
 use windlass::model::{AssemblyName, CommandId};
@@ -467,18 +468,21 @@ async fn check(args: AppCheckArgs) -> ExitCode {
 }
 
 async fn discover(args: DiscoverArgs) -> ExitCode {
-    let DiscoverArgs { factory, dry_run, run } = &args;
+    let DiscoverArgs { factory, dry_run, exported, run } = &args;
     let windlass = match open_against(None, Some(run), &format!("app discover {factory}"), false) {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
     let stop = signals::listen(grace(run));
-    let found = Launcher::new(&windlass).discover(factory, *dry_run, &stop).await;
+    let options = DiscoverOptions { dry_run: *dry_run, exported: *exported };
+    let found = Launcher::new(&windlass).discover(factory, options, &stop).await;
     let view: DiscoveryView = match closed(&windlass, found).await {
         Ok(view) => view,
         Err(error) => return fail(&error),
     };
-    let code = if view.found.iter().any(|found| found.problem.is_some()) { exit::FAILED } else { exit::DONE };
+    // The user has exported the application on purpose, so this is no failure.
+    let is_failed = |found: &FoundView| found.problem.is_some() && found.result != "exported";
+    let code = if view.found.iter().any(is_failed) { exit::FAILED } else { exit::DONE };
     if run.print.format == Format::Json {
         print_json(&view);
         return code;

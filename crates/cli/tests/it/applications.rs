@@ -278,3 +278,27 @@ fn a_plain_assembly_is_no_service() {
         "{refused}"
     );
 }
+
+/// A damaged document is no document of a newer windlass, so another version of windlass does not help.
+#[test]
+fn a_damaged_document_is_reported_as_damaged() {
+    let env = project();
+    publish(&env);
+    env.ok(&["env", "create", "staging"]);
+    let damage = |set: &str| {
+        let store = rusqlite::Connection::open(env.path(".windlass/state.db")).unwrap();
+        let kinds = "kind IN ('application', 'environment')";
+        store.execute(&format!("UPDATE document SET {set} WHERE {kinds}"), []).unwrap();
+    };
+    let fails = |code: i32, args: &[&str]| {
+        let run = env.run(args);
+        assert_eq!(run.code(), Some(code), "{run}");
+        run.stderr
+    };
+    damage("body = '7'");
+    assert_snapshot!(fails(1, &["app", "ls"]), @"error[WL0213]: the stored record of `vm` is damaged: a field is missing or has a wrong value; keep a copy of the store, then restore a backup");
+    assert_snapshot!(fails(1, &["env", "show", "staging"]), @"error[WL0213]: the stored record of `staging` is damaged: a field is missing or has a wrong value; keep a copy of the store, then restore a backup");
+    damage("version = 9");
+    assert_snapshot!(fails(2, &["app", "ls"]), @"error[WL0208]: a newer windlass has stored `vm`; use that version");
+    assert_snapshot!(fails(2, &["env", "show", "staging"]), @"error[WL0208]: a newer windlass has stored `staging`; use that version");
+}

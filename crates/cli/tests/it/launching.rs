@@ -462,6 +462,20 @@ fn simultaneous_launches_have_different_names() {
     assert_eq!(names.collect::<Vec<_>>(), ["vm", "vm-2", "vm-3", "vm-4"]);
 }
 
+/// Each of several queued launches at the same time reserves the next free name.
+#[test]
+fn simultaneous_queued_launches_have_different_names() {
+    let env = cloud();
+    let launches: Vec<_> = (0..6).map(|_| env.spawn(&["app", "launch", "VM", "--queue"])).collect();
+    for run in launches.into_iter().map(Running::end) {
+        assert_eq!(run.code(), Some(0), "{run}");
+    }
+    daemon_until(&env, " completed", 6);
+    let status = env.json(&["status"]);
+    let names = status["assemblies"].as_array().unwrap().iter().map(|of| of["name"].as_str().unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), ["factory", "vm", "vm-2", "vm-3", "vm-4", "vm-5", "vm-6"]);
+}
+
 #[test]
 fn the_environment_sets_pins_of_a_launch() {
     let env = cloud().with_variable("WINDLASS_PARAM_CONFIGURATION_SIZE", "huge");
@@ -1371,6 +1385,63 @@ fn a_malformed_entry_of_a_discovery_affects_no_other() {
     let log = env.json(&["log", "vm"]);
     assert_snapshot!(log["checks"][0]["message"].as_str().unwrap(), @"the health check failed: the output of `discover.py` can't be used: instance `i-own`: `name`: expected a string, found null");
     assert_snapshot!(env.ok(&["app", "check", "vm"]).out(), @"vm: changed, active");
+}
+
+/// The discovery reports a signal whose name is the factory's token. The manifest declares no such signal, so the failure
+/// names it. The token is masked in the output and in the log.
+#[test]
+fn a_failed_discovery_shows_no_secret() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-own"]);
+    let signal = r#"{"interfaces": {"compute": {"signals": {"s3cr3t-token": 1}}}}"#;
+    env.write("cloud/listed", format!(r#"{{"i-own": {signal}, "i-new": {signal}}}"#));
+    let run = env.run(&["app", "discover", "factory"]);
+    assert_snapshot!(run.out(), @r"
+    i-own: known, application `vm`: its updates are not valid: `interfaces.compute.signals.***`: no such path
+    i-new: new: its updates are not valid: `interfaces.compute.signals.***`: no such path
+    ");
+    let log = env.ok(&["log", "vm"]).stdout;
+    assert!(log.contains("`interfaces.compute.signals.***`: no such path"), "{log}");
+}
+
+/// An exported application belongs to its file, and perhaps to another store. So a discovery does not adopt its instance,
+/// unless the user asks for it.
+#[test]
+fn the_instance_of_an_exported_application_is_not_adopted() {
+    let env = cloud();
+    for (id, file) in [("i-one", "vm.export"), ("i-two", "second.export")] {
+        env.ok(&["app", "launch", "VM", "-p", &format!("configuration.id={id}")]);
+        // Both applications have the name `vm`, one after the other.
+        env.ok(&["export", "vm", "-o", file]);
+    }
+    second_factory(&env, "staging", "cloud");
+    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @"
+    i-one: exported: it is the instance of `vm`, which was exported to `vm.export`; take it back with `windlass import vm.export`, or, if no other store manages it, adopt it with `windlass app discover factory --exported`
+    i-two: exported: it is the instance of `vm`, which was exported to `second.export`; take it back with `windlass import second.export`, or, if no other store manages it, adopt it with `windlass app discover factory --exported`
+    ");
+    let twin = env.ok(&["app", "discover", "staging"]).out();
+    assert_eq!(twin.matches(": exported: ").count(), 2, "{twin}");
+
+    env.ok(&["import", "vm.export"]);
+    let found = env.ok(&["app", "discover", "factory"]).out();
+    assert!(found.contains("i-one: known, application `vm`\n"), "{found}");
+    env.ok(&["app", "forget", "vm", "--yes"]);
+
+    env.ok(&["rename", "factory", "machines"]);
+    let found = env.ok(&["app", "discover", "machines"]).out();
+    assert!(found.contains("i-one: adopted, application `machine-i-one`\ni-two: exported: "), "{found}");
+    let asked = ["app", "discover", "machines", "--exported"];
+    assert_snapshot!(env.ok(&[&asked[..], &["--dry-run"]].concat()).out(), @"
+    i-one: known, application `machine-i-one`
+    i-two: new
+    ");
+    assert_snapshot!(env.ok(&asked).out(), @"
+    i-one: known, application `machine-i-one`
+    i-two: adopted, application `machine-i-two`
+    ");
+    env.ok(&["app", "forget", "machine-i-two", "--yes"]);
+    let found = env.ok(&["app", "discover", "machines"]).out();
+    assert!(found.contains("i-two: adopted, application `machine-i-two`"), "{found}");
 }
 
 /// A discovered instance that was created outside of windlass becomes an application. An application whose

@@ -199,6 +199,26 @@ fn a_renamed_reference_stays_bound() {
     env.ok(&["down", "store"]);
 }
 
+/// Only an earlier version of `app` references the renamed assembly. A rollback to this version finds the assembly.
+#[test]
+fn a_rollback_finds_a_renamed_reference() {
+    let env = shop();
+    env.ok(&["up", "storage", "--name", "s1"]);
+    env.ok(&["up", "app"]);
+    let with_reference = env.read("app/assembly.yaml");
+    let (before, rest) = with_reference.split_once("references:").unwrap();
+    let composition = rest.split_once("composition:").unwrap().1;
+    let composition =
+        composition.replace("${storage.address}", "none").replace("${storage.password}", "none");
+    env.write("app/assembly.yaml", format!("{before}composition:{composition}"));
+    env.ok(&["up", "app", "--yes"]);
+    let rename = env.ok(&["rename", "s1", "disks"]).out();
+    assert!(rename.contains("the records of app have the new name"), "{rename}");
+    env.ok(&["rollback", "app", "--yes"]);
+    let status = env.ok(&["status", "app"]).out();
+    assert!(status.contains("storage is the assembly disks"), "{status}");
+}
+
 #[test]
 fn a_forcibly_removed_reference_is_reported() {
     let env = shop();

@@ -55,6 +55,24 @@ fn the_old_name_does_not_create_a_second_assembly() {
     env.ok(&["up", "h_bta"]);
 }
 
+/// The renamed assembly was removed, and another assembly got its last name. This assembly has nothing to do with the old
+/// name.
+#[test]
+fn the_old_name_is_free_after_the_renamed_assembly_was_removed() {
+    let env = TestEnv::up();
+    env.ok(&["rename", "h_bta", "shop"]);
+    env.ok(&["rename", "shop", "store"]);
+    env.ok(&["down", "store"]);
+    env.ok(&["up", "h_bta", "--name", "store"]);
+    env.ok(&["up", "h_bta"]);
+    // A renamed assembly is found, although another assembly has one of its earlier names.
+    env.ok(&["rename", "h_bta", "first"]);
+    env.ok(&["rename", "first", "last"]);
+    env.ok(&["up", "h_bta", "--name", "first", "--force"]);
+    let refused = env.refuses(&["up", "h_bta"]);
+    assert!(refused.contains("`h_bta` was renamed to `last`"), "{refused}");
+}
+
 /// An `adopt` under the old name would give the components of the assembly a second owner.
 #[test]
 fn the_old_name_adopts_no_components_of_another_assembly() {

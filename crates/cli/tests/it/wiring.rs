@@ -334,7 +334,7 @@ fn an_application_moves_with_its_natural_id() {
     let before = status(&env, "vm");
     let vm = natural(&env, "vm");
     env.ok(&["export", "vm"]);
-    env.ok(&["app", "discover", "vms"]);
+    env.ok(&["app", "discover", "vms", "--exported"]);
     let refused = env.refuses(&["import", "vm.export"]).replace(&vm, "i-VM");
     assert!(refused.contains("the natural id `i-VM` of `vms` belongs to `i-VM`"), "{refused}");
     env.ok(&["app", "forget", &vm, "--yes"]);

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use windlass_driver::contract::{Found, Purpose};
 use windlass_driver::{Observation, Observed, Settled};
 use windlass_model::assembly::PackageDigest;
+use windlass_model::document::Expected;
 use windlass_model::instance::LogEntry;
 use windlass_model::record::{
     Event as Happening, Failure, FailureKind, Intent, Made, PlanText, ProcessRecord, ProcessStatus,
@@ -21,6 +22,7 @@ use super::core::Engine;
 use super::discover::DiscoveryQuery;
 use super::draft::{Draft, PreviousState};
 use super::env::resources;
+use super::exported::ExportedInstance;
 use super::look::{Answered, Seen};
 use super::prepare::{beginning, event};
 use super::previous::{Records, SharedRecords, lock};
@@ -117,13 +119,19 @@ impl<'e> FoundRecorder<'e> {
     }
 
     /// Records a found instance as a new application. Also records a completed process that has no steps. No script
-    /// runs.
+    /// runs. `exported` contains the exports of the instance. From then on, the store no longer treats the instance as
+    /// exported.
     ///
     /// # Errors
     /// The outer error is an error of the engine or the store. The inner failure is the reason why this instance can't
     /// become an application. For example, the instance already belongs to another application, or the properties that
     /// the discovery has reported are not valid.
-    pub async fn adopt(&self, desired: Desired, found: Found) -> Result<Result<(), Failure>, EngineError> {
+    pub async fn adopt(
+        &self,
+        desired: Desired,
+        found: Found,
+        exported: &[ExportedInstance],
+    ) -> Result<Result<(), Failure>, EngineError> {
         let Self { engine, .. } = self;
         let report = match found.report {
             Ok(report) => report,
@@ -167,6 +175,9 @@ impl<'e> FoundRecorder<'e> {
         }
         let ended = Happening::ProcessEnded { status: ProcessStatus::Completed, reason: None };
         batch = batch.event(event(&world, Some(id), now, ended)).claim(found.natural.clone());
+        for instance in exported {
+            batch = batch.drop_document(instance.key.clone(), Expected::Any);
+        }
         match engine.store.create(&name, self.holder, batch).await {
             Ok(true) => {
                 lock(&self.stored).extend(digests);

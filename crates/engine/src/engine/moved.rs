@@ -2,15 +2,16 @@
 //! under the old name would create them a second time. An `adopt` under the old name would give them a second owner.
 //!
 //! The batch that renames or exports an assembly also stores a document (see `Moved`). The document has the old name as
-//! its key, and contains the new name or the file of the export. If a later process has used the old name, the document
-//! is ignored.
+//! its key, and contains the new name or the file of the export, and the time at which the assembly was created. The name
+//! and this time identify an assembly, because a later assembly may have the same name. If a later process has used the
+//! old name, the document is ignored.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use windlass_model::document::{DocumentDraft, DocumentKey, DocumentScope, Expected};
 use windlass_model::record::Intent;
-use windlass_model::{AssemblyName, ProcessId};
+use windlass_model::{AssemblyName, ProcessId, Timestamp};
 use windlass_store::{Store, StoreError};
 
 use super::request::Request;
@@ -25,16 +26,26 @@ struct Moved {
     to: MovedTo,
     /// The last recorded process under the old name at the time of the rename or export; `None` if there was none.
     last: Option<ProcessId>,
+    /// The time at which the assembly was created; `None` in a document of an earlier build of windlass. A rename or an
+    /// export does not change this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    created: Option<Timestamp>,
 }
 
-/// Returns the document which records that the assembly `from` was renamed or exported. `last` is the last
-/// process that the store keeps under the old name.
-pub(super) fn moved(from: &AssemblyName, to: MovedTo, last: Option<ProcessId>) -> DocumentDraft {
+/// Returns the document which records that the assembly `from` was renamed or exported. The assembly was created at the
+/// time `created`. `last` is the last process that the store keeps under the old name.
+pub(super) fn moved(
+    from: &AssemblyName,
+    to: MovedTo,
+    last: Option<ProcessId>,
+    created: Timestamp,
+) -> DocumentDraft {
+    let created = Some(created);
     DocumentDraft {
         key: key(from),
         expected: Expected::Any,
         version: VERSION,
-        body: serde_json::to_value(Moved { to, last }).expect("it is plain data"),
+        body: serde_json::to_value(Moved { to, last, created }).expect("it is plain data"),
         secrets: None,
         packages: BTreeSet::new(),
     }
@@ -69,24 +80,47 @@ pub(super) async fn present_place(
     store: &dyn Store,
     name: &AssemblyName,
 ) -> Result<Option<MovedTo>, StoreError> {
-    let (mut left, mut seen) = (name.clone(), BTreeSet::new());
-    while seen.insert(left.clone()) {
-        match moved_to(store, &left).await? {
-            Some(MovedTo::Assembly(next)) if store.assembly(&next).await?.is_none() => left = next,
-            to => return Ok(to),
-        }
+    let Some(Moved { mut to, created, last }) = read(store, name).await? else { return Ok(None) };
+    if is_used_since(store, name, last).await? {
+        return Ok(None);
     }
-    Ok(None)
+    let mut seen = BTreeSet::from([name.clone()]);
+    loop {
+        let MovedTo::Assembly(next) = &to else { return Ok(Some(to)) };
+        let record = store.assembly(next).await?;
+        if record.is_some_and(|record| created.is_none_or(|created| record.created == created)) {
+            return Ok(Some(to));
+        }
+        if !seen.insert(next.clone()) {
+            return Ok(None);
+        }
+        let Some(further) = read(store, next).await? else { return Ok(None) };
+        let is_same = match (created, further.created) {
+            (Some(created), Some(of)) => created == of,
+            _ => !is_used_since(store, next, further.last).await?,
+        };
+        if !is_same {
+            return Ok(None);
+        }
+        to = further.to;
+    }
 }
 
-async fn moved_to(store: &dyn Store, name: &AssemblyName) -> Result<Option<MovedTo>, StoreError> {
+async fn read(store: &dyn Store, name: &AssemblyName) -> Result<Option<Moved>, StoreError> {
     // A newer version of windlass may have written this document in a newer format. This program can't read such
     // a document, and ignores it.
     let document = store.document(&key(name)).await?.filter(|document| document.version <= VERSION);
-    let Some(document) = document else { return Ok(None) };
-    let Ok(Moved { to, last }) = serde_json::from_value(document.body) else { return Ok(None) };
+    Ok(document.and_then(|document| serde_json::from_value(document.body).ok()))
+}
+
+/// Tells whether the store has a process under the name `name` that is newer than the process `last`.
+async fn is_used_since(
+    store: &dyn Store,
+    name: &AssemblyName,
+    last: Option<ProcessId>,
+) -> Result<bool, StoreError> {
     let newest = store.processes_of(name, None, 1).await?.pop().map(|process| process.id);
-    Ok((newest <= last).then_some(to))
+    Ok(newest > last)
 }
 
 /// Returns the key of the document which records that the assembly `name` was renamed or exported. When the assembly

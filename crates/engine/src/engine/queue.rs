@@ -165,7 +165,8 @@ mod exposed {
 }
 
 impl Engine {
-    /// Submits an intent as a request. Another program later executes the intent, and makes the plan then.
+    /// Submits an intent as a request. Another program later executes the intent, and makes the plan then. Several
+    /// requests for the same assembly may be open.
     ///
     /// If the consent of the request is not `Consent::Any`, this function also makes a plan now, to find out whether
     /// consent is missing. It makes no plan while a process is changing the assembly.
@@ -179,17 +180,43 @@ impl Engine {
         by: &Holder,
     ) -> Result<RequestRecord, EngineError> {
         let request = request.into();
-        Box::pin(self.refuse_request_without_consent(name, &request)).await?;
-        let record = RequestRecord {
+        let record = self.request_record(name, &request, by).await?;
+        self.store.submit(&record, sealed(self.options.force, request)).await?;
+        Ok(record)
+    }
+
+    /// Submits a request that creates an assembly, as [`request`](Self::request) does, and reserves the name of the
+    /// assembly. Returns `None` if an assembly or another open request has the name.
+    ///
+    /// # Errors
+    /// [`EngineError::NeedsConsent`], or an error of the store.
+    pub async fn request_new(
+        &self,
+        name: &AssemblyName,
+        request: Request,
+        by: &Holder,
+    ) -> Result<Option<RequestRecord>, EngineError> {
+        let record = self.request_record(name, &request, by).await?;
+        let is_new = self.store.submit_new(&record, sealed(self.options.force, request)).await?;
+        Ok(is_new.then_some(record))
+    }
+
+    /// Returns the record of a new request, unless the request lacks consent.
+    async fn request_record(
+        &self,
+        name: &AssemblyName,
+        request: &Request,
+        by: &Holder,
+    ) -> Result<RequestRecord, EngineError> {
+        Box::pin(self.refuse_request_without_consent(name, request)).await?;
+        Ok(RequestRecord {
             id: RequestId(self.store.reserve_process().await?.0),
             assembly: name.clone(),
             intent: request.intent.clone(),
             by: by.to_string(),
             created: self.env.clock.now(),
             status: RequestStatus::Pending,
-        };
-        self.store.submit(&record, sealed(self.options.force, request)).await?;
-        Ok(record)
+        })
     }
 
     /// Makes a plan from the present records, and refuses the request if the plan needs a consent that the request

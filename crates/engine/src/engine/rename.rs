@@ -8,6 +8,7 @@ use windlass_model::rename::Renaming;
 use windlass_model::{AssemblyName, ProcessId, Seq};
 use windlass_store::{Batch, Holder, Lease, Rename, StoreError};
 
+use super::exported;
 use super::moved::moved;
 use super::references::{leave, refuse_if_entangled};
 use super::upkeep::{Upkeep, give_back, unknown};
@@ -21,7 +22,7 @@ const PAGE: usize = 500;
 impl Upkeep<'_> {
     /// Gives an assembly another name in all of its records, in one batch, and calls no driver. The function also
     /// changes the name in the records of two kinds of other assemblies: assemblies with a reference to the renamed
-    /// assembly, and assemblies that the renamed assembly owns (`AssemblyRecord::owner`).
+    /// assembly, also in an earlier version, and assemblies that the renamed assembly owns (`AssemblyRecord::owner`).
     ///
     /// `documents` contains the changes of the project's documents that name the assembly: in each document, the new
     /// name replaces the old name.
@@ -66,7 +67,9 @@ impl Upkeep<'_> {
         let Renaming { from, to } = renaming;
         self.is_finished(from).await?;
         // Secrets are sealed again, so the key is needed if the assembly has secrets.
-        self.store.load(from).await?;
+        let Some(snapshot) = self.store.load(from).await? else {
+            return Err(unknown(&**self.store, from).await?);
+        };
         refuse_if_entangled(&**self.store, from).await?;
         if from == to {
             return Err(EngineError::NameInUse { name: to.clone(), by: NameUse::Assembly });
@@ -92,9 +95,11 @@ impl Upkeep<'_> {
         let event = EventDraft { at: self.clock.now(), assembly: to.clone(), process: None, body };
         let rename = Rename { renaming: renaming.clone(), others: others.clone(), plans };
         // The history of the old name moves to the new name, so the old name keeps no process.
-        let moved = moved(from, MovedTo::Assembly(to.clone()), None);
+        let moved = moved(from, MovedTo::Assembly(to.clone()), None, snapshot.assembly.created);
         let commands = commands::renamed(&**self.store, renaming).await?;
         let batch = documents.put_document(moved).rename(rename).event(event);
+        let exported = exported::renamed(&**self.store, renaming).await?;
+        let batch = exported.into_iter().fold(batch, Batch::put_document);
         let batch = commands.into_iter().fold(batch, Batch::put_document);
         let leases = beside.iter().filter(|held| held.scope != *to).chain([lease]);
         self.store.commit(&new, batch.beside(leases)).await?;
@@ -130,9 +135,11 @@ impl Upkeep<'_> {
     }
 
     /// Returns the assemblies whose records mention the assembly `name`. These are the assemblies that reference
-    /// `name`, and the assemblies that `name` owns (`AssemblyRecord::owner`).
+    /// `name` or have referenced it in a stored version, and the assemblies that `name` owns (`AssemblyRecord::owner`).
+    /// A rollback may return to a stored version.
     async fn naming(&self, name: &AssemblyName) -> Result<BTreeSet<AssemblyName>, EngineError> {
         let mut found: BTreeSet<AssemblyName> = self.store.referrers(name).await?.into_iter().collect();
+        found.extend(self.store.former_referrers(name).await?);
         let mut after: Option<AssemblyName> = None;
         loop {
             let page = self.store.owned(name, after.as_ref(), PAGE).await?;

@@ -16,6 +16,7 @@ use windlass_model::{AssemblyName, Clock, ProcessId, Timestamp, TransferId};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease, Snapshot, Store, StoreError};
 
+use super::exported::{self, exported};
 use super::imported::{imported, time_of_import};
 use super::moved::{self, moved};
 use super::previous::last_of_assembly;
@@ -338,8 +339,11 @@ impl Upkeep<'_> {
             batch = batch.put_version(version);
         }
         batch = batch.event(said(&name, now, body)).drop_document(moved::key(&name), Expected::Any);
-        if let Some((_, natural)) = &claim {
+        if let Some((owner, natural)) = &claim {
             batch = batch.claim(natural.clone());
+            for key in exported::keys_of(&**self.store, (owner, natural)).await? {
+                batch = batch.drop_document(key, Expected::Any);
+            }
         }
         let beside = beside.iter().filter(|held| held.scope != name);
         match (self.store.commit(lease, batch.fenced_by(beside)).await, claim) {
@@ -412,12 +416,16 @@ impl HandOver {
             let body = Happening::Exported { transfer, file: file.to_owned() };
             batch = batch.event(said(name, clock.now(), body));
         }
+        if let (Some(transfer), Some(instance)) = (&bundle.transfer, owned(&bundle)) {
+            batch = batch.put_document(exported(transfer, name, instance, file));
+        }
         // The bundle lacks some processes, such as those that changed no version. So the store is asked for the last one.
         let last = match store.processes_of(name, None, 1).await {
             Ok(newest) => newest.first().map(|process| process.id),
             Err(error) => return Err(give_back(&*store, lease, error.into()).await),
         };
-        batch = batch.put_document(moved(name, MovedTo::File(file.to_owned()), last));
+        batch =
+            batch.put_document(moved(name, MovedTo::File(file.to_owned()), last, bundle.assembly.created));
         let batch = batch.drop_assembly(name.clone());
         match store.commit(&lease, batch).await {
             Ok(_) => Ok(store.release(lease).await?),

@@ -18,7 +18,7 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use super::fault::{Fault, Outcome};
 use super::feed::take_numbers;
-use super::leases::check_lease;
+use super::leases::check_leases;
 use super::packages::{PUT_FILE, PUT_PACKAGE};
 use super::row::to_json;
 use super::statements::Statements;
@@ -61,9 +61,7 @@ pub(super) async fn batch(
     lease: &Lease,
     batch: &Batch,
 ) -> Outcome<Seq> {
-    for lease in batch.leases(lease) {
-        check_lease(db, lease).await?;
-    }
+    check_leases(db, &batch.leases(lease).collect::<Vec<_>>()).await?;
     let refused = |reason| Fault::Store(StoreError::Refused { scope: lease.scope.clone(), reason });
     if let Some(reason) = batch.foreign_to(&lease.scope) {
         return Err(refused(reason));

@@ -1,5 +1,6 @@
 //! Reads and writes the rows of leases and of stop requests, and the counter of process ids.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -92,6 +93,25 @@ pub(super) async fn check_lease(db: &impl GenericClient, lease: &Lease) -> Outco
     match standing(db, &lease.scope, " FOR NO KEY UPDATE").await? {
         Some(standing) if standing.is_held_by(lease) => Ok(()),
         _ => Err(Fault::Store(lease.lost())),
+    }
+}
+
+/// Checks that all leases of a batch are current, with one query. Locks them until the end of the transaction.
+pub(super) async fn check_leases(db: &impl GenericClient, leases: &[&Lease]) -> Outcome<()> {
+    let scopes: Vec<&str> = leases.iter().map(|lease| lease.scope.as_str()).collect();
+    let sql = "SELECT epoch, since, renewed, holder, scope FROM lease WHERE scope = ANY($1)
+        ORDER BY scope FOR NO KEY UPDATE";
+    let rows = db.query(sql, &[&scopes]).await?;
+    let mut standings = BTreeMap::new();
+    for row in &rows {
+        standings.extend(read_standing(row)?.map(|standing| (row.get::<_, &str>(4), standing)));
+    }
+    let is_current = |lease: &Lease| {
+        standings.get(lease.scope.as_str()).is_some_and(|standing| standing.is_held_by(lease))
+    };
+    match leases.iter().find(|lease| !is_current(lease)) {
+        Some(lease) => Err(Fault::Store(lease.lost())),
+        None => Ok(()),
     }
 }
 

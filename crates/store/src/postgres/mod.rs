@@ -253,6 +253,23 @@ impl Store for PostgresStore {
         Ok(())
     }
 
+    async fn submit_new(
+        &self,
+        request: &RequestRecord,
+        asked: Sensitive<Vec<u8>>,
+    ) -> Result<bool, StoreError> {
+        let (seal, request) = (self.seal.clone(), request.clone());
+        let submit = self.changers.change(move |db| {
+            let (seal, request, asked) = (seal.clone(), request.clone(), asked.clone());
+            Box::pin(async move { requests::submit_new(db, &seal, &request, &asked).await })
+        });
+        let seq = submit.await?;
+        if let Some(seq) = seq {
+            self.announce(seq);
+        }
+        Ok(seq.is_some())
+    }
+
     async fn withdraw(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError> {
         let now = self.clock.now();
         let withdraw = self
@@ -409,6 +426,11 @@ impl Store for PostgresStore {
     async fn referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError> {
         let scope = scope.clone();
         self.readers.read(move |db| Box::pin(async move { read::referrers(db, &scope).await })).await
+    }
+
+    async fn former_referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError> {
+        let scope = scope.clone();
+        self.readers.read(move |db| Box::pin(async move { read::former_referrers(db, &scope).await })).await
     }
 
     async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {

@@ -15,8 +15,10 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use super::fault::{Fault, Outcome};
 use super::row::from_json;
+use super::versions;
 use crate::seal::Seal;
 use crate::snapshot::{History, ProcessHistory, Snapshot};
+use crate::version;
 
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
@@ -72,6 +74,23 @@ pub(super) async fn referrers(db: &Transaction<'_>, scope: &AssemblyName) -> Out
     let sql = "SELECT assembly FROM reference WHERE target = $1 AND assembly <> $1
         ORDER BY assembly COLLATE \"C\"";
     names(db, sql, &[&scope.as_str()]).await
+}
+
+pub(super) async fn former_referrers(
+    db: &Transaction<'_>,
+    scope: &AssemblyName,
+) -> Outcome<Vec<AssemblyName>> {
+    let sql = "SELECT assembly FROM version WHERE strpos(record, $2) > 0 AND assembly <> $1
+            AND assembly IN (SELECT name FROM assembly)
+            AND assembly NOT IN (SELECT assembly FROM reference WHERE target = $1)
+        GROUP BY assembly ORDER BY assembly COLLATE \"C\"";
+    let mut referrers = Vec::new();
+    for name in names(db, sql, &[&scope.as_str(), &version::quoted(scope)]).await? {
+        if version::refer_to(&versions::since(db, &name, ProcessId(0)).await?, scope) {
+            referrers.push(name);
+        }
+    }
+    Ok(referrers)
 }
 
 pub(super) async fn changed(db: &Transaction<'_>, after: Seq) -> Outcome<Vec<AssemblyName>> {

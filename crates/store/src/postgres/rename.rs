@@ -4,9 +4,9 @@
 //! changed. The row with the old name is deleted last.
 
 use tokio_postgres::GenericClient;
+use windlass_model::AssemblyName;
 use windlass_model::document::{DocumentKey, DocumentScope};
 use windlass_model::record::AssemblyRecord;
-use windlass_model::{AssemblyName, ProcessId};
 use windlass_secret::SecretRef;
 
 use super::fault::{Fault, Outcome};
@@ -25,6 +25,9 @@ pub(super) enum Kept {
     Taken,
 }
 
+/// The number of assemblies whose records are rewritten together. The limit bounds the memory for the records.
+const TOGETHER: usize = 500;
+
 pub(super) async fn rename(
     db: &impl GenericClient,
     seal: &Seal,
@@ -34,26 +37,33 @@ pub(super) async fn rename(
     if assembly(db, to).await?.is_some() {
         return Ok(Err(Kept::Taken));
     }
-    for scope in rename.scopes() {
-        let Some(before) = assembly(db, scope).await? else { return Ok(Err(Kept::Missing)) };
-        let record = rename.renaming.assembly_record(&before).map_err(|error| damaged(&error))?;
-        if scope == from {
-            begin(db, &record, from).await?;
-        } else {
-            put(db, scope, &record).await?;
+    let Some(before) = assembly(db, from).await? else { return Ok(Err(Kept::Missing)) };
+    let record = rename.renaming.assembly_record(&before).map_err(|error| damaged(&error))?;
+    begin(db, &record, from).await?;
+    let others: Vec<&str> = rename.others.iter().map(AssemblyName::as_str).collect();
+    for some in others.chunks(TOGETHER) {
+        if !put_others(db, rename, some).await? {
+            return Ok(Err(Kept::Missing));
         }
-        for rows in &ROWS {
-            rewrite(db, rename, rows, scope).await?;
-        }
-        rewrite_versions(db, rename, scope).await?;
-        for sql in FOLLOW {
-            db.execute(sql, &[&scope.as_str(), &record.name.as_str()]).await?;
-        }
+        rewrite_all(db, rename, some).await?;
+        db.execute(FOLLOW_PAIRS, &[&some]).await?;
+    }
+    rewrite_all(db, rename, &[from.as_str()]).await?;
+    for sql in FOLLOW {
+        db.execute(sql, &[&from.as_str(), &to.as_str()]).await?;
     }
     secrets(db, seal, rename).await?;
     documents(db, seal, rename).await?;
     db.execute("DELETE FROM assembly WHERE name = $1", &[&from.as_str()]).await?;
     Ok(Ok(()))
+}
+
+/// Replaces the old name in all records of the assemblies `scopes`, except the records in the table `assembly`.
+async fn rewrite_all(db: &impl GenericClient, rename: &Rename, scopes: &[&str]) -> Outcome<()> {
+    for rows in &ROWS {
+        rewrite(db, rename, rows, scopes).await?;
+    }
+    rewrite_versions(db, rename, scopes).await
 }
 
 async fn assembly(db: &impl GenericClient, name: &AssemblyName) -> Outcome<Option<AssemblyRecord>> {
@@ -78,45 +88,65 @@ async fn begin(db: &impl GenericClient, record: &AssemblyRecord, from: &Assembly
     Ok(())
 }
 
-/// Replaces the record and the references of the assembly `scope` while another assembly is renamed. The new
-/// record, `record`, already contains the new name of the other assembly.
-async fn put(db: &impl GenericClient, scope: &AssemblyName, record: &AssemblyRecord) -> Outcome<()> {
-    let scope = scope.as_str();
-    let owner = record.owner.as_ref().map(AssemblyName::as_str);
-    let sql = "UPDATE assembly SET owner = $2, record = $3 WHERE name = $1";
-    db.execute(sql, &[&scope, &owner, &to_json(record)?]).await?;
-    db.execute("DELETE FROM reference WHERE assembly = $1", &[&scope]).await?;
-    for target in &record.references {
-        let sql = "INSERT INTO reference (assembly, target) VALUES ($1, $2)";
-        db.execute(sql, &[&scope, &target.as_str()]).await?;
+/// Replaces the records and the references of the assemblies `scopes` while another assembly is renamed. Returns `false`
+/// if one of the assemblies does not exist.
+async fn put_others(db: &impl GenericClient, rename: &Rename, scopes: &[&str]) -> Outcome<bool> {
+    let rows = db.query("SELECT record FROM assembly WHERE name = ANY($1)", &[&scopes]).await?;
+    let (mut names, mut owners, mut records) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut referrers, mut targets) = (Vec::new(), Vec::new());
+    for row in &rows {
+        let before: AssemblyRecord = from_json(row.get(0))?;
+        let record = rename.renaming.assembly_record(&before).map_err(|error| damaged(&error))?;
+        records.push(to_json(&record)?);
+        referrers.extend(record.references.iter().map(|_| record.name.to_string()));
+        targets.extend(record.references.iter().map(ToString::to_string));
+        owners.push(record.owner.as_ref().map(ToString::to_string));
+        names.push(record.name.to_string());
     }
+    let sql = "UPDATE assembly SET owner = new.owner, record = new.record
+        FROM unnest($1::text[], $2::text[], $3::text[]) AS new (name, owner, record)
+        WHERE assembly.name = new.name";
+    db.execute(sql, &[&names, &owners, &records]).await?;
+    db.execute("DELETE FROM reference WHERE assembly = ANY($1)", &[&names]).await?;
+    let sql = "INSERT INTO reference (assembly, target) SELECT * FROM unnest($1::text[], $2::text[])";
+    db.execute(sql, &[&referrers, &targets]).await?;
+    Ok(names.len() == scopes.len())
+}
+
+/// Replaces the versions of assemblies. Most versions are stored as deltas, each to a base version. The renaming
+/// changes the base versions, too, so all versions of an assembly are written again if one of them names the renamed
+/// assembly.
+async fn rewrite_versions(db: &impl GenericClient, rename: &Rename, scopes: &[&str]) -> Outcome<()> {
+    let (mut processes, mut bases, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+    for rows in versions::naming(db, scopes, &rename.renaming.from).await? {
+        let mut records = version::records(rows, 0).map_err(Fault::Damaged)?;
+        for record in &mut records {
+            record.assembly =
+                rename.renaming.assembly_record(&record.assembly).map_err(|error| damaged(&error))?;
+        }
+        for row in version::rows(&records).map_err(Fault::Damaged)? {
+            processes.push(row.process.cast_signed());
+            bases.push(row.base.map(u64::cast_signed));
+            texts.push(row.text);
+        }
+    }
+    let sql = "UPDATE version SET base = new.base, record = new.record
+        FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS new (process, base, record)
+        WHERE version.process = new.process";
+    db.execute(sql, &[&processes, &bases, &texts]).await?;
     Ok(())
 }
 
-/// Replaces the versions of an assembly. Most versions are stored as deltas, each to a base version. The renaming
-/// changes the base versions, too, so all versions are written again.
-async fn rewrite_versions(db: &impl GenericClient, rename: &Rename, scope: &AssemblyName) -> Outcome<()> {
-    let mut records = versions::since(db, scope, ProcessId(0)).await?;
-    for record in &mut records {
-        record.assembly =
-            rename.renaming.assembly_record(&record.assembly).map_err(|error| damaged(&error))?;
-    }
-    let sql = "UPDATE version SET base = $2, record = $3 WHERE process = $1";
-    for row in version::rows(&records).map_err(Fault::Damaged)? {
-        let (process, base) = (row.process.cast_signed(), row.base.map(u64::cast_signed));
-        db.execute(sql, &[&process, &base, &row.text]).await?;
-    }
-    Ok(())
-}
-
-/// Replaces the records of an assembly in one table, with one statement.
-async fn rewrite(db: &impl GenericClient, rename: &Rename, of: &Rows, scope: &AssemblyName) -> Outcome<()> {
+/// Replaces the records of the assemblies `scopes` in one table. Records that do not contain the old name stay.
+async fn rewrite(db: &impl GenericClient, rename: &Rename, of: &Rows, scopes: &[&str]) -> Outcome<()> {
     let Rows { table, of_assembly, renamed } = of;
-    let select = format!("SELECT ctid::text, record FROM {table} WHERE {of_assembly}");
+    let of_assemblies = of_assembly.replace("= $1", "= ANY($1)");
+    let select =
+        format!("SELECT ctid::text, record FROM {table} WHERE {of_assemblies} AND strpos(record, $2) > 0");
     let (mut places, mut texts) = (Vec::new(), Vec::new());
-    for row in db.query(&select, &[&scope.as_str()]).await? {
-        let (place, text): (String, String) = (row.get(0), row.get(1));
-        let new = renamed(rename, &text).map_err(|error| damaged(&error))?;
+    for row in db.query(&select, &[&scopes, &rename.renaming.from.as_str()]).await? {
+        let (place, text): (String, &str) = (row.get(0), row.get(1));
+        let new = renamed(rename, text).map_err(|error| damaged(&error))?;
         if new != text {
             places.push(place);
             texts.push(new);
@@ -132,7 +162,7 @@ async fn rewrite(db: &impl GenericClient, rename: &Rename, of: &Rows, scope: &As
     Ok(())
 }
 
-/// The statements that replace the old names in the columns other than `record`. Parameter 1 is the name of an assembly
+/// The statements that replace the old names in the columns other than `record`. Parameter 1 is the name of the assembly
 /// before the renaming, and parameter 2 is its name afterwards. The column `record` already contains the new names, so
 /// the statements copy the names of elements from this column.
 const FOLLOW: [&str; 8] = [
@@ -147,6 +177,12 @@ const FOLLOW: [&str; 8] = [
     "UPDATE request SET assembly = $2 WHERE assembly = $1",
     "UPDATE event SET assembly = $2 WHERE assembly = $1",
 ];
+
+/// The statement that replaces the old name in the pairs of other assemblies. Parameter 1 is the list of these
+/// assemblies. Their other columns do not contain the name of the renamed assembly.
+const FOLLOW_PAIRS: &str = "UPDATE pair SET element = record::json->'key'->>'assembly',
+        source = record::json->'key'->>'source', target = record::json->'key'->>'target'
+    WHERE assembly = ANY($1)";
 
 /// Seals each secret of the assembly again. The name of a secret changes, too, because it begins with the name of the
 /// assembly, as in `shop:given/1`. A sealed value can be opened only with the name under which it was sealed.

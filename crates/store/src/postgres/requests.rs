@@ -11,7 +11,7 @@ use super::fault::Outcome;
 use super::feed::{lock_feed, take_numbers};
 use super::row::from_json;
 use super::row::to_json;
-use crate::request::{self, asked_name};
+use crate::request::{self, TAKEN, asked_name};
 use crate::seal::Seal;
 
 /// Adds a request and its event. Returns the number of the event.
@@ -27,6 +27,21 @@ pub(super) async fn submit(
     let id = record.id.0.cast_signed();
     db.execute(sql, &[&id, &record.assembly.as_str(), &to_json(record)?, &sealed]).await?;
     event(db, &request::asked_event(record)).await
+}
+
+/// Adds a request that creates an assembly, and its event. Returns the number of the event; `None` if the name is taken,
+/// and nothing was added. The lock of the feed keeps the name free until the end of the transaction.
+pub(super) async fn submit_new(
+    db: &impl GenericClient,
+    seal: &Seal,
+    record: &RequestRecord,
+    asked: &Sensitive<Vec<u8>>,
+) -> Outcome<Option<Seq>> {
+    lock_feed(db).await?;
+    if !db.query(TAKEN, &[&record.assembly.as_str()]).await?.is_empty() {
+        return Ok(None);
+    }
+    submit(db, seal, record, asked).await.map(Some)
 }
 
 /// Withdraws a request if it is open. Returns the record of the request after this call. If this call has

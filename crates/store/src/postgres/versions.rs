@@ -74,6 +74,21 @@ pub(super) async fn since(
     version::records(read(db, SINCE, scope, first).await?, first).map_err(Fault::Damaged)
 }
 
+/// Reads the rows of all versions of those assemblies in `scopes` of which a version contains the name `name`. The result
+/// has one list for each assembly. Each list is sorted by process id.
+pub(super) async fn naming(
+    db: &impl GenericClient,
+    scopes: &[&str],
+    name: &AssemblyName,
+) -> Outcome<Vec<Vec<VersionRow>>> {
+    let sql = "SELECT process, base, record, assembly FROM version WHERE assembly IN (
+            SELECT assembly FROM version WHERE assembly = ANY($1) AND strpos(record, $2) > 0)
+        ORDER BY assembly, process";
+    let rows = db.query(sql, &[&scopes, &name.as_str()]).await?;
+    let of_assemblies = rows.chunk_by(|one, next| one.get::<_, &str>(3) == next.get::<_, &str>(3));
+    Ok(of_assemblies.map(|rows| rows.iter().map(row).collect()).collect())
+}
+
 /// Selects the rows that are needed to read one version: the newest version whose process id is at most `$2`. The
 /// first row is a full copy, and the other rows are deltas.
 const CHAIN: &str = "SELECT process, base, record FROM version WHERE assembly = $1 AND process <= $2
@@ -89,12 +104,15 @@ const SINCE: &str = "SELECT process, base, record FROM version WHERE assembly = 
     ORDER BY process";
 
 async fn read(db: &impl GenericClient, sql: &str, scope: &AssemblyName, at: u64) -> Outcome<Vec<VersionRow>> {
-    let row = |row: &Row| VersionRow {
+    Ok(db.query(sql, &[&scope.as_str(), &place(at)]).await?.iter().map(row).collect())
+}
+
+fn row(row: &Row) -> VersionRow {
+    VersionRow {
         process: row.get::<_, i64>(0).cast_unsigned(),
         base: row.get::<_, Option<i64>>(1).map(i64::cast_unsigned),
         text: row.get(2),
-    };
-    Ok(db.query(sql, &[&scope.as_str(), &place(at)]).await?.iter().map(row).collect())
+    }
 }
 
 /// Converts a process id to the server's type. An id that is too great for this type becomes the greatest

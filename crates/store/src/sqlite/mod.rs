@@ -236,6 +236,16 @@ impl Store for SqliteStore {
         self.write(move |db| requests::submit(db, &seal, &request, &asked)).await
     }
 
+    async fn submit_new(
+        &self,
+        request: &RequestRecord,
+        asked: Sensitive<Vec<u8>>,
+    ) -> Result<bool, StoreError> {
+        let (seal, request) = (self.seal.clone(), request.clone());
+        let work = move |db: &Connection| requests::submit_new(db, &seal, &request, &asked);
+        self.writer.submit(QueuedWrite { leases: Vec::new(), wipes: Wipes::Later, work }).await
+    }
+
     async fn withdraw(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError> {
         let now = self.clock.now();
         let work = move |db: &Connection| requests::withdraw(db, request, now);
@@ -391,6 +401,11 @@ impl Store for SqliteStore {
     async fn referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError> {
         let scope = scope.clone();
         self.readers.read(move |db| read::referrers(db, &scope)).await
+    }
+
+    async fn former_referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError> {
+        let scope = scope.clone();
+        self.readers.read(move |db| read::former_referrers(db, &scope)).await
     }
 
     async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {

@@ -14,8 +14,10 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use super::fault::{Fault, Outcome};
 use super::row::{from_json, records, rows};
+use super::versions;
 use crate::seal::Seal;
 use crate::snapshot::{History, ProcessHistory, Snapshot};
+use crate::version;
 
 /// Returns the number of the last event, or [`Seq::START`] if the store has no events.
 pub(super) fn last_event(db: &Connection) -> Outcome<Seq> {
@@ -50,6 +52,21 @@ fn numbered(row: &Row<'_>) -> Outcome<EventRecord> {
 pub(super) fn referrers(db: &Connection, scope: &AssemblyName) -> Outcome<Vec<AssemblyName>> {
     let sql = "SELECT assembly FROM reference WHERE target = ?1 AND assembly <> ?1 ORDER BY assembly";
     names(&mut *db.prepare_cached(sql)?, [scope.as_str()])
+}
+
+pub(super) fn former_referrers(db: &Connection, scope: &AssemblyName) -> Outcome<Vec<AssemblyName>> {
+    let sql = "SELECT DISTINCT assembly FROM version WHERE instr(record, ?2) > 0 AND assembly <> ?1
+            AND assembly IN (SELECT name FROM assembly)
+            AND assembly NOT IN (SELECT assembly FROM reference WHERE target = ?1)
+        ORDER BY assembly";
+    let found = names(&mut *db.prepare_cached(sql)?, (scope.as_str(), version::quoted(scope)))?;
+    let mut referrers = Vec::new();
+    for name in found {
+        if version::refer_to(&versions::since(db, &name, ProcessId(0))?, scope) {
+            referrers.push(name);
+        }
+    }
+    Ok(referrers)
 }
 
 pub(super) fn changed(db: &Connection, after: Seq) -> Outcome<Vec<AssemblyName>> {

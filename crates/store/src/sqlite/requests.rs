@@ -8,7 +8,7 @@ use windlass_secret::Sensitive;
 
 use super::fault::Outcome;
 use super::row::{records, to_json};
-use crate::request::{self, asked_name};
+use crate::request::{self, TAKEN, asked_name};
 use crate::seal::Seal;
 
 /// Adds a request, and its event.
@@ -23,6 +23,20 @@ pub(super) fn submit(
     let id = record.id.0.cast_signed();
     db.prepare_cached(sql)?.execute((id, record.assembly.as_str(), to_json(record)?, sealed))?;
     event(db, &request::asked_event(record))
+}
+
+/// Adds a request that creates an assembly, and its event. Returns `false`, and adds nothing, if the name is taken.
+pub(super) fn submit_new(
+    db: &Connection,
+    seal: &Seal,
+    record: &RequestRecord,
+    asked: &Sensitive<Vec<u8>>,
+) -> Outcome<bool> {
+    let is_taken = db.prepare_cached(TAKEN)?.exists([record.assembly.as_str()])?;
+    if !is_taken {
+        submit(db, seal, record, asked)?;
+    }
+    Ok(!is_taken)
 }
 
 /// Stores the final record of a request if the request is open. Tells whether it was open.

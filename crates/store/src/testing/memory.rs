@@ -334,6 +334,22 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    async fn submit_new(
+        &self,
+        request: &RequestRecord,
+        asked: Sensitive<Vec<u8>>,
+    ) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let name = &request.assembly;
+        let is_asked = state.records.requests().iter().any(|open| open.assembly == *name);
+        if is_asked || state.records.assemblies().iter().any(|assembly| assembly.name == *name) {
+            return Ok(false);
+        }
+        state.records.submit(request, asked);
+        self.last.send_replace(state.records.last());
+        Ok(true)
+    }
+
     async fn withdraw(&self, request: RequestId) -> Result<Option<RequestRecord>, StoreError> {
         let mut state = self.state();
         let withdrawn = state.records.withdraw(request, self.clock.now());
@@ -463,6 +479,19 @@ impl Store for MemoryStore {
             .into_iter()
             .filter(|assembly| assembly.name != *scope && assembly.references.contains(scope));
         Ok(theirs.map(|assembly| assembly.name).collect())
+    }
+
+    async fn former_referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError> {
+        let state = self.state();
+        let assemblies = state.records.assemblies().into_iter();
+        let others = assemblies
+            .filter(|assembly| assembly.name != *scope && !assembly.references.contains(scope))
+            .map(|assembly| assembly.name);
+        let has_referred = |name: &AssemblyName| {
+            let versions = state.records.versions(name);
+            versions.iter().any(|version| version.assembly.references.contains(scope))
+        };
+        Ok(others.filter(has_referred).collect())
     }
 
     async fn processes(&self) -> Result<Vec<ProcessRecord>, StoreError> {

@@ -1,23 +1,27 @@
 //! The store on a PostgreSQL server that the tests start: the conformance suite, and properties that only
 //! servers have.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::{StreamExt as _, stream};
 use insta::assert_snapshot;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch;
 use windlass_model::document::DocumentScope;
+use windlass_model::record::{AssemblyRecord, CallState, ProcessStatus, VersionRecord};
+use windlass_model::rename::Renaming;
 use windlass_model::{AssemblyName, Clock};
 use windlass_store::postgres::{Options, PostgresStore};
 use windlass_store::testing::conformance::Harness;
 use windlass_store::testing::server::{Certificate, Server};
 use windlass_store::testing::{CountingEntropy, Graveyard, ManualClock, SkewedClock, samples};
-use windlass_store::{Batch, KeySource, LeaseTerms, Store, StoreError};
+use windlass_store::{Batch, Holder, KeySource, Lease, LeaseTerms, Rename, Store, StoreError};
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -477,4 +481,62 @@ async fn a_silent_server_is_a_timeout() {
     let error = PostgresStore::open(&url, OnServer::new().options()).await.err();
     let Some(StoreError::Io { action: "reach the store", source, .. }) = error else { panic!("{error:?}") };
     assert_eq!(source.to_string(), "no answer within 1 s; check that the server runs and is reachable");
+}
+
+/// Creates an application of `factory`, with the records of its launch.
+async fn launched(store: &PostgresStore, factory: &AssemblyName, number: u64) -> Lease {
+    let scope: AssemblyName = format!("vm-{number}").parse().unwrap();
+    let lease = store.lease(&scope, &Holder::current("test")).await.unwrap();
+    let one = samples::package("one");
+    let owned = |record| AssemblyRecord {
+        owner: Some(factory.clone()),
+        references: [factory.clone()].into(),
+        ..record
+    };
+    let part = samples::part(&scope, "A");
+    let version = samples::version(&scope, number, &[&one]);
+    let mut batch = Batch::new()
+        .put_package(one.clone())
+        .put_assembly(owned(samples::assembly(&scope, &[&one])))
+        .put_element(samples::element(&part, 1))
+        .put_instance(samples::instance(&part, 1))
+        .put_process(samples::process(&scope, number, ProcessStatus::Completed))
+        .put_version(VersionRecord { assembly: owned(version.assembly), ..version })
+        .put_step(samples::step(number, 1))
+        .put_call(samples::call(&scope, number, 1, CallState::Succeeded));
+    for _ in 0..10 {
+        batch = batch.event(samples::event_of(&scope, number, "done"));
+    }
+    store.commit(&lease, batch).await.unwrap();
+    lease
+}
+
+/// While a factory is renamed, no other program can write. So the renaming must be fast, even with many applications.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_factory_with_many_applications_is_renamed_fast() {
+    let Some(place) = OnServer::get("a_factory_with_many_applications_is_renamed_fast") else { return };
+    let store = place.store().await;
+    let count = 500;
+    let (before, after): (AssemblyName, AssemblyName) = ("vms".parse().unwrap(), "machines".parse().unwrap());
+    let holder = Holder::current("test");
+    let [lease, new] =
+        [store.lease(&before, &holder).await.unwrap(), store.lease(&after, &holder).await.unwrap()];
+    store.commit(&lease, Batch::new().put_assembly(samples::assembly(&before, &[]))).await.unwrap();
+    let launches = (1..=count).map(|number| launched(&store, &before, number));
+    let leases: Vec<Lease> = stream::iter(launches).buffered(64).collect().await;
+    let rename = Rename {
+        renaming: Renaming { from: before.clone(), to: after.clone() },
+        others: leases.iter().map(|lease| lease.scope.clone()).collect(),
+        plans: BTreeMap::new(),
+    };
+    let begun = std::time::Instant::now();
+    let batch = Batch::new().rename(rename).beside(leases.iter().chain([&lease]));
+    store.commit(&new, batch).await.unwrap();
+    let took = begun.elapsed();
+    let owned = store.owned(&after, None, usize::MAX).await.unwrap();
+    assert_eq!(owned.len() as u64, count);
+    let versions = store.versions(&"vm-7".parse().unwrap()).await.unwrap();
+    assert_eq!(versions[0].assembly.owner, Some(after.clone()));
+    assert!(store.referrers(&before).await.unwrap().is_empty());
+    assert!(took < Duration::from_secs(4), "{count} applications: {took:?}");
 }

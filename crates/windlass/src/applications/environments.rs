@@ -23,7 +23,7 @@ use windlass_source::Diagnostics;
 use windlass_store::{Store, StoreError};
 
 use super::error::ApplicationError;
-use super::records::{PAGE, VERSION, body, environments, key};
+use super::records::{PAGE, VERSION, body, damaged, environments, key};
 use super::stored::environments_in;
 use crate::error::Error;
 use crate::open::Windlass;
@@ -487,8 +487,8 @@ impl Environments<'_> {
                 store.documents(&DocumentScope::Project, &environments(), after.as_ref(), PAGE).await?;
             for document in &page {
                 let before: Environment = body(document)?;
-                let newer = |_| ApplicationError::Newer(document.key.name.to_string());
-                let environment = renaming.record(&before).map_err(newer)?;
+                let environment =
+                    renaming.record(&before).map_err(|error| damaged(&document.key.name, &error))?;
                 if environment != before {
                     let name = &document.key.name;
                     let expected = Expected::At(document.revision);
@@ -583,9 +583,9 @@ async fn launched_in(store: &dyn Store, environment: &DocumentName) -> Result<Ve
 /// Reads the secrets of an environment.
 async fn opened(store: &dyn Store, name: &DocumentName) -> Result<Secrets, Error> {
     let sealed = store.document_secrets(&key(environments(), name.clone())).await?;
-    let newer = |_| ApplicationError::Newer(name.to_string());
     let Some(sealed) = sealed else { return Ok(Secrets::new()) };
-    let secrets: BTreeMap<Name, String> = serde_json::from_slice(sealed.expose()).map_err(newer)?;
+    let secrets: BTreeMap<Name, String> =
+        serde_json::from_slice(sealed.expose()).map_err(|error| damaged(name, &error))?;
     Ok(secrets.into_iter().map(|(name, value)| (name, Sensitive::new(value))).collect())
 }
 

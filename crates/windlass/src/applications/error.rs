@@ -130,9 +130,25 @@ pub enum ApplicationError {
     /// version can't read the record.
     #[error("a newer windlass has stored `{0}`; use that version")]
     Newer(String),
+    /// The stored record of the application or of the environment can't be read. No newer version of windlass has
+    /// written the record.
+    #[error(
+        "the stored record of `{name}` is damaged: {cause}; keep a copy of the store, then restore a backup"
+    )]
+    Damaged {
+        /// The name of the application or of the environment.
+        name: String,
+        /// The damage that was found.
+        cause: String,
+    },
 }
 
 impl ApplicationError {
+    /// Tells whether invalid input caused the error. A damaged record is no invalid input.
+    pub fn is_input(&self) -> bool {
+        !matches!(self, Self::Damaged { .. })
+    }
+
     /// Returns the code of the error.
     pub fn code(&self) -> Code {
         match self {
@@ -147,6 +163,7 @@ impl ApplicationError {
             Self::Unfit { .. } => codes::UNFIT_SERVICE,
             Self::Environment { cause, .. } => cause.code(),
             Self::Newer(_) => windlass_store::codes::NEWER,
+            Self::Damaged { .. } => windlass_store::codes::CORRUPT,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 use windlass_manifest::{Manifest, Role};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::document::{DocumentKey, DocumentKind, DocumentName, DocumentRecord, DocumentScope};
@@ -123,11 +124,24 @@ pub(super) fn key(kind: DocumentKind, name: DocumentName) -> DocumentKey {
 }
 
 /// Parses the body of a document. Returns [`ApplicationError::Newer`] if a newer version of windlass wrote the
-/// document. A body that can't be parsed also counts as the work of a newer version.
+/// document, and [`ApplicationError::Damaged`] if the body can't be parsed.
 pub(super) fn body<T: DeserializeOwned>(record: &DocumentRecord) -> Result<T, ApplicationError> {
-    let newer = || ApplicationError::Newer(record.key.name.to_string());
     if record.version > VERSION {
-        return Err(newer());
+        return Err(ApplicationError::Newer(record.key.name.to_string()));
     }
-    serde_json::from_value(record.body.clone()).map_err(|_| newer())
+    serde_json::from_value(record.body.clone()).map_err(|error| damaged(&record.key.name, &error))
+}
+
+/// Returns the error for a stored document or its secrets, which can't be parsed. The error contains no
+/// stored value, because the value may be a secret.
+pub(super) fn damaged(name: &DocumentName, error: &serde_json::Error) -> ApplicationError {
+    ApplicationError::Damaged { name: name.to_string(), cause: cause(error).to_owned() }
+}
+
+/// Describes the cause of a parse error, without the parsed text.
+fn cause(error: &serde_json::Error) -> &'static str {
+    match error.classify() {
+        Category::Data => "a field is missing or has a wrong value",
+        Category::Syntax | Category::Eof | Category::Io => "it is not JSON",
+    }
 }

@@ -22,7 +22,7 @@ use super::notice::Notice;
 use super::roster::Reads;
 use super::samples::{Looked, measured};
 use crate::error::Error;
-use crate::launching::{DiscoveryView, LaunchError, Launcher};
+use crate::launching::{DiscoverOptions, DiscoveryView, LaunchError, Launcher};
 use crate::open::Windlass;
 use crate::prune::PruneView;
 use crate::wiring::Removal;
@@ -277,7 +277,9 @@ impl Work {
                 let turn = context.turn(&factory, FactoryDuty::Discovery, time, None).await?;
                 let Some((turn, _)) = turn else { return Ok::<_, Error>(None) };
                 let discovery = Launcher::new(&windlass);
-                Box::pin(turn.run(discovery.discover(&factory, false, &context.stop))).await.map(Some)
+                Box::pin(turn.run(discovery.discover(&factory, DiscoverOptions::default(), &context.stop)))
+                    .await
+                    .map(Some)
             };
             let found = caught(found).await;
             context.send(Message::Discovered { factory, found }).await;

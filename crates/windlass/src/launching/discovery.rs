@@ -7,12 +7,14 @@ use futures::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use windlass_cron::CronExpression;
 use windlass_driver::contract::Found;
-use windlass_engine::{CheckEnd, EngineError, FoundRecorder, Stop, inventory};
+use windlass_engine::{
+    CheckEnd, EngineError, ExportedInstance, FoundRecorder, Stop, exported_instances, inventory,
+};
 use windlass_manifest::{Role, check, short_name};
 use windlass_model::AssemblyName;
 use windlass_model::document::DocumentName;
 use windlass_secret::Redactor;
-use windlass_store::Snapshot;
+use windlass_store::{Snapshot, Store, StoreError};
 
 use super::desired::{Inputs, Launchable, desired};
 use super::error::{LaunchError, described};
@@ -24,6 +26,15 @@ use crate::error::Error;
 
 /// Maximum number of found instances that are recorded concurrently.
 const AT_ONCE: usize = 256;
+
+/// The options of a discovery.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DiscoverOptions {
+    /// Whether the discovery only reports what it has found, and changes nothing.
+    pub dry_run: bool,
+    /// Whether the discovery also adopts the instances of exported applications.
+    pub exported: bool,
+}
 
 /// The result of a discovery.
 #[derive(Debug, Clone, Serialize)]
@@ -55,6 +66,7 @@ pub struct FoundView {
     /// - `changed`: already an application. Reported changes were applied, or would be applied without `--dry-run`.
     /// - `destroyed`: the script reports that the instance no longer exists.
     /// - `gone`: the script did not find the instance. The records do not change.
+    /// - `exported`: not adopted. The application of the instance was exported, so another store may manage it.
     /// - `waits`: not adopted. The launch of an application is unfinished or has failed, and may have created the
     ///   instance.
     pub result: &'static str,
@@ -73,7 +85,8 @@ pub(crate) fn name_base(found: &Found, application: &AssemblyName) -> AssemblyNa
 
 impl Launcher<'_> {
     /// Runs the discovery script of a factory. A found instance without an application becomes an application
-    /// of the latest revision. Reported changes are applied to known instances. A dry run changes nothing.
+    /// of the latest revision, unless its application was exported. Reported changes are applied to known instances. A
+    /// dry run changes nothing.
     ///
     /// # Errors
     /// Fails if the factory has no discovery, or if the number of environments that contain the factory is not one. Also
@@ -81,9 +94,10 @@ impl Launcher<'_> {
     pub async fn discover(
         &self,
         factory: &AssemblyName,
-        dry_run: bool,
+        options: DiscoverOptions,
         stop: &Stop,
     ) -> Result<DiscoveryView, Error> {
+        let DiscoverOptions { dry_run, exported: adopts_exported } = options;
         let from = self.launched_from(factory).await?;
         let of_factory = self.windlass.applications().find(&from.title, Some(from.revision)).await?;
         let checked = check(&of_factory.manifest);
@@ -116,6 +130,7 @@ impl Launcher<'_> {
         let mut taken = taken_names(&*store).await?;
         let twins = Twins::of(&*store, &snapshot).await?;
         known.launching.extend_from_slice(&twins.launching);
+        let exported = exported_of(&*store, |owner| owner == factory || twins.names.contains(owner)).await?;
         let search = Search {
             launcher: self,
             recorder: FoundRecorder::new(&engine, &holder),
@@ -124,6 +139,7 @@ impl Launcher<'_> {
             location: location_of(&snapshot),
             application: &application,
             dry_run,
+            exported: &exported,
             stop,
         };
         let mut decided = Vec::new();
@@ -151,6 +167,13 @@ impl Launcher<'_> {
                          discovery script must report others"
                             .to_owned(),
                     );
+                    None
+                }
+                Decision::Waits | Decision::New
+                    if !adopts_exported && let Some([instance, ..]) = search.exports_of(&found) =>
+                {
+                    view.result = "exported";
+                    view.problem = Some(not_adopted(instance, factory));
                     None
                 }
                 Decision::Waits | Decision::New if view.problem.is_some() => None,
@@ -237,10 +260,17 @@ struct Search<'a> {
     location: &'a str,
     application: &'a Launchable<'a>,
     dry_run: bool,
+    /// The exports of applications of the factory and its twins, by natural id.
+    exported: &'a BTreeMap<String, Vec<ExportedInstance>>,
     stop: &'a Stop,
 }
 
 impl Search<'_> {
+    /// Returns the exports of a found instance; `None` if it was not exported.
+    fn exports_of(&self, found: &Found) -> Option<&[ExportedInstance]> {
+        self.exported.get(&found.natural).map(Vec::as_slice)
+    }
+
     /// Makes the change `work`, and writes the result into the view of the found instance. If `work` is `None`,
     /// changes nothing. In a dry run, only determines whether the change would alter a record. Fails if `self.stop`
     /// is triggered.
@@ -296,12 +326,38 @@ impl Search<'_> {
             adopted: true,
         };
         let (desired, _) = desired(self.application, &inputs)?;
-        match self.recorder.adopt(desired, found).await? {
+        let exported = self.exports_of(&found).unwrap_or_default();
+        match self.recorder.adopt(desired, found, exported).await? {
             Ok(()) => (view.name, view.result) = (Some(name), "adopted"),
             Err(failure) => view.problem = Some(described(&failure)),
         }
         Ok(())
     }
+}
+
+/// Reads the exports of the applications whose factories fulfil `is_meant`, by the natural ids of their instances.
+async fn exported_of(
+    store: &dyn Store,
+    is_meant: impl Fn(&AssemblyName) -> bool,
+) -> Result<BTreeMap<String, Vec<ExportedInstance>>, StoreError> {
+    let mut exported = BTreeMap::<String, Vec<ExportedInstance>>::new();
+    for instance in exported_instances(store).await? {
+        if is_meant(&instance.owner) {
+            exported.entry(instance.natural_id.clone()).or_default().push(instance);
+        }
+    }
+    Ok(exported)
+}
+
+/// Returns the reason why the instance of an exported application is not adopted.
+fn not_adopted(
+    ExportedInstance { application, file, .. }: &ExportedInstance,
+    factory: &AssemblyName,
+) -> String {
+    format!(
+        "it is the instance of `{application}`, which was exported to `{file}`; take it back with `windlass import \
+         {file}`, or, if no other store manages it, adopt it with `windlass app discover {factory} --exported`"
+    )
 }
 
 /// Returns the reason why an unknown instance is not adopted: the launches of the applications `launching` may have

@@ -93,7 +93,8 @@ impl<'w> Launcher<'w> {
         }
     }
 
-    /// Submits a request to launch a published revision.
+    /// Submits a request to launch a published revision. If the input contains no name, the method reserves a free name
+    /// for the new assembly. Simultaneous requests then get different names.
     ///
     /// # Errors
     /// Returns all problems that prevent the launch.
@@ -102,8 +103,19 @@ impl<'w> Launcher<'w> {
         input: &LaunchInput,
         published: &PublishedApplication,
     ) -> Result<Pending<'w>, Error> {
-        let (name, request, warnings) = self.launch_request(input, published, &[]).await?;
-        self.windlass.ask_for_new(&name, request, warnings).await
+        if input.name.is_some() {
+            let (name, request, warnings) = self.launch_request(input, published, &[]).await?;
+            return self.windlass.ask_for_new(&name, request, warnings).await;
+        }
+        let mut refused = Vec::new();
+        loop {
+            let (name, request, warnings) = self.launch_request(input, published, &refused).await?;
+            match self.windlass.ask_to_create(&name, request, warnings).await? {
+                Some(pending) => return Ok(pending),
+                // A simultaneous command has just taken this name.
+                None => refused.push(name),
+            }
+        }
     }
 
     /// Plans the launch of a published revision, without changing anything.

@@ -33,7 +33,7 @@ pub use commands::{CalledCommandView, CommandView, CommandsView};
 pub(crate) use commands::{called, commands};
 pub(crate) use desired::{Inputs, Launchable, desired};
 pub(crate) use discovery::name_base;
-pub use discovery::{DiscoveryView, FoundView};
+pub use discovery::{DiscoverOptions, DiscoveryView, FoundView};
 pub use error::LaunchError;
 pub(crate) use error::described;
 pub use jobs::{JobSummary, JobView, JobsView, ReplayView, ReplayedView};

@@ -2,7 +2,7 @@
 //! scripts of both factories find the same instances. An instance must not become an application of both factories:
 //! if one application is destroyed, the other one loses its instance.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use windlass_model::AssemblyName;
 use windlass_model::record::AssemblyRecord;
@@ -15,6 +15,8 @@ use crate::error::Error;
 /// The applications of the twins of a factory.
 #[derive(Debug, Default)]
 pub(super) struct Twins {
+    /// The names of the twins.
+    pub(super) names: BTreeSet<AssemblyName>,
     /// For the natural id of each instance: the twin (another factory with the same configuration) and the twin's
     /// application that manages the instance.
     by_natural: BTreeMap<String, (AssemblyName, AssemblyName)>,
@@ -44,6 +46,7 @@ impl Twins {
             if given(&other) != configuration {
                 continue;
             }
+            twins.names.insert(twin.clone());
             let Known { by_natural, launching } = known(store, &twin).await?;
             let managed = by_natural.into_iter();
             twins.by_natural.extend(managed.map(|(natural, name)| (natural, (twin.clone(), name))));

@@ -101,7 +101,7 @@ macro_rules! conformance_facts {
                 history_tells_all_in_order, drop_assembly_forgets, history_outlives_its_assembly,
                 packages_are_kept_once_while_pinned, versions_are_kept_in_order,
                 packages_of_versions_stay_while_the_assembly_does, a_pin_needs_its_package, open_processes_are_found, process_ids_are_given_out_once, an_assembly_is_created_once,
-                assemblies_are_read_in_pages, assemblies_are_loaded_together, referrers_are_told, ids_are_kept, processes_are_read_in_pages,
+                assemblies_are_read_in_pages, assemblies_are_loaded_together, referrers_are_told, former_referrers_are_told, ids_are_kept, processes_are_read_in_pages,
                 versions_are_read_from_one_on, changed_assemblies_are_listed;
             prune: processes_are_forgotten_with_all_of_them, needed_records_are_not_pruned,
                 events_are_forgotten,
@@ -109,7 +109,7 @@ macro_rules! conformance_facts {
             feed: events_are_read_by_assembly, numbers_have_no_holes_under_concurrent_committers, events_are_read_in_pages,
                 a_watch_sees_its_own_handle, a_watch_sees_other_handles, a_watch_tells_what_is_there_at_once,
                 refused_batches_leave_no_hole;
-            requests: are_left_without_a_lease, are_ended_under_a_lease, end_once, are_withdrawn_unless_begun,
+            requests: are_left_without_a_lease, reserve_a_name_once, are_ended_under_a_lease, end_once, are_withdrawn_unless_begun,
                 are_ended_by_their_assembly_alone, are_told_in_the_feed;
             documents: documents_are_put_if_as_expected, documents_are_read_in_pages, documents_keep_their_packages,
                 documents_have_a_secret_part, documents_are_put_in_batches, documents_go_with_their_assembly;

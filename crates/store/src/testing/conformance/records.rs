@@ -389,6 +389,33 @@ pub async fn referrers_are_told(harness: &impl Harness) {
     assert_eq!(store.referrers(&name("a")).await.unwrap(), [name("c")]);
 }
 
+/// `former_referrers` finds the assemblies of which only a stored version refers to an assembly.
+pub async fn former_referrers_are_told(harness: &impl Harness) {
+    let store = harness.open().await;
+    let put = async |assembly: &str, id: u64, references: &[&str]| {
+        let lease = leased(&*store, assembly).await;
+        let mut made = samples::version(&lease.scope, id, &[]);
+        made.assembly.references = references.iter().map(|reference| name(reference)).collect();
+        let batch = Batch::new()
+            .put_assembly(made.assembly.clone())
+            .put_process(samples::process(&lease.scope, id, ProcessStatus::Completed))
+            .put_version(made);
+        commit(&*store, &lease, batch).await;
+        store.release(lease).await.unwrap();
+    };
+    put("a", 1, &[]).await;
+    put("b", 2, &["a"]).await;
+    put("c", 3, &["a-2"]).await;
+    put("d", 4, &["a"]).await;
+    assert_eq!(store.former_referrers(&name("a")).await.unwrap(), []);
+    put("b", 5, &[]).await;
+    put("c", 6, &[]).await;
+    put("d", 7, &[]).await;
+    let lease = leased(&*store, "d").await;
+    commit(&*store, &lease, Batch::new().drop_assembly(name("d"))).await;
+    assert_eq!(store.former_referrers(&name("a")).await.unwrap(), [name("b")]);
+}
+
 /// The id of a store never changes.
 pub async fn ids_are_kept(harness: &impl Harness) {
     let id = harness.open().await.id().clone();

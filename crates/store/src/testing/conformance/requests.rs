@@ -1,6 +1,7 @@
 //! Checks of requests. A program submits a request without a lease. A batch ends the request, and the store then drops
 //! the sealed content of the request.
 
+use futures::future::join_all;
 use windlass_model::record::{Event, EventRecord};
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::{ProcessId, RequestId, Seq};
@@ -36,6 +37,28 @@ pub async fn are_left_without_a_lease(harness: &impl Harness) {
     assert_eq!(store.asked(RequestId(12)).await.unwrap().unwrap().expose(), TEXT.as_bytes());
     assert_eq!(store.request(RequestId(4)).await.unwrap(), None);
     assert!(store.asked(RequestId(4)).await.unwrap().is_none());
+}
+
+/// A name is reserved by an open request and by an assembly. Of several requests at the same time, one gets the name.
+pub async fn reserve_a_name_once(harness: &impl Harness) {
+    let stores = [harness.open().await, harness.open().await, harness.open().await];
+    let requests = [3, 4, 5].map(|id| request(&name("h_bta"), id));
+    let submitted =
+        stores.iter().zip(&requests).map(|(store, request)| store.submit_new(request, value(TEXT)));
+    let submitted: Vec<bool> = join_all(submitted).await.into_iter().map(Result::unwrap).collect();
+    assert_eq!(submitted.iter().filter(|is_first| **is_first).count(), 1, "{submitted:?}");
+    let [store, ..] = stores;
+    let open = store.requests().await.unwrap();
+    let [first] = &open[..] else { panic!("there are {} requests", open.len()) };
+    assert_eq!(store.asked(first.id).await.unwrap().unwrap().expose(), TEXT.as_bytes());
+    // The name is free again after the request has ended without an assembly.
+    store.withdraw(first.id).await.unwrap();
+    assert!(store.submit_new(&request(&name("h_bta"), 6), value(TEXT)).await.unwrap());
+    let lease = leased(&*store, "shop").await;
+    commit(&*store, &lease, Batch::new().put_assembly(crate::testing::samples::assembly(&lease.scope, &[])))
+        .await;
+    assert!(!store.submit_new(&request(&name("shop"), 7), value(TEXT)).await.unwrap());
+    assert_eq!(store.requests().await.unwrap().len(), 1);
 }
 
 /// After the end of a request, the store keeps the final record of the request, and drops the sealed content of the
