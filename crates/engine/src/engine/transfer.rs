@@ -440,6 +440,8 @@ impl Bundle {
         numbers.extend(of_versions.chain([self.assembly.version, self.assembly.reached]).flatten());
         let made = self.elements.iter().filter_map(|element| element.made.as_ref());
         numbers.extend(made.flat_map(|made| [made.installed_by, made.configured_by]));
+        let former = self.instances.iter().flat_map(|instance| instance.former_outputs.values());
+        numbers.extend(former.map(|former| former.since));
         numbers
     }
 
@@ -460,6 +462,8 @@ impl Bundle {
             number(&mut made.installed_by);
             number(&mut made.configured_by);
         }
+        let former = self.instances.iter_mut().flat_map(|instance| instance.former_outputs.values_mut());
+        former.for_each(|former| number(&mut former.since));
         for process in &mut self.processes {
             number(&mut process.id);
             process.continues = process.continues.and_then(|id| numbers.get(&id).copied());

@@ -93,6 +93,7 @@ pub fn instance(element: &ElementName, revision: u64) -> InstanceRecord {
         element: element.clone(),
         natural: None,
         sealed_natural: None,
+        former_outputs: BTreeMap::new(),
         document: json!({"n": revision}),
         revision,
     }
