@@ -9,8 +9,8 @@ use windlass_driver::Package;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::document::Expected;
 use windlass_model::record::{
-    AssemblyRecord, ElementRecord, Event as Happening, EventDraft, InstanceRecord, PackageRecord, PairRecord,
-    ProcessRecord, VersionRecord,
+    AssemblyRecord, ElementRecord, Event as Happening, EventDraft, InstanceRecord, Intent, PackageRecord,
+    PairRecord, ProcessRecord, VersionRecord,
 };
 use windlass_model::{AssemblyName, Clock, ProcessId, Timestamp, TransferId};
 use windlass_secret::{SecretRef, Sensitive};
@@ -468,6 +468,7 @@ impl Bundle {
             number(&mut process.id);
             process.continues = process.continues.and_then(|id| numbers.get(&id).copied());
             process.intent.process_mut().into_iter().for_each(number);
+            process.follow_up.iter_mut().filter_map(Intent::process_mut).for_each(number);
         }
     }
 }

@@ -145,6 +145,7 @@ pub fn process(assembly: &AssemblyName, id: u64, status: ProcessStatus) -> Proce
         created: TIME,
         ended: status.is_final().then_some(TIME),
         reason: None,
+        follow_up: None,
     }
 }
 
