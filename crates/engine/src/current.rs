@@ -19,6 +19,8 @@ pub(crate) fn current(world: &World) -> Current {
             now.package = Some(made.package.clone());
             now.installed_by = made.installed_by.0;
             now.configured_by = made.configured_by.0;
+            let unchanged = world.instances.unchanged_outputs(&record.name);
+            now.unchanged_outputs = unchanged.map(|(name, since)| (name.clone(), since.0)).collect();
         }
         now.attempted = record.attempted;
         now.values_in_doubt = record.values_in_doubt;

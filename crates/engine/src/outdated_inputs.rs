@@ -68,9 +68,13 @@ pub(crate) fn note_readers(world: &mut World, action: &Action, before: &Publishe
     }
     let now = Published::of(world, &before.element);
     let names: BTreeSet<&PropertyName> = before.outputs.keys().chain(now.outputs.keys()).collect();
+    // A re-created element may publish an output only when it starts. Then the value from before the re-creation counts.
+    let unchanged: BTreeSet<&PropertyName> =
+        world.instances.unchanged_outputs(&before.element).map(|(name, _)| name).collect();
+    let is_back = |name: &PropertyName| !before.outputs.contains_key(name) && unchanged.contains(name);
     let changed: Vec<PropertyName> = names
         .into_iter()
-        .filter(|name| before.outputs.get(*name) != now.outputs.get(*name))
+        .filter(|name| before.outputs.get(*name) != now.outputs.get(*name) && !is_back(name))
         .cloned()
         .collect();
     if changed.is_empty() {

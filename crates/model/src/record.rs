@@ -253,8 +253,21 @@ pub struct InstanceRecord {
     pub sealed_natural: Option<SecretRef>,
     /// The document; see [`crate::instance`]. A sensitive value is replaced by the marker of a secret.
     pub document: Value,
+    /// The outputs of earlier instances of the element. If the present instance publishes the same value again, then the
+    /// inputs that were computed from this output are not outdated. Sealed outputs are omitted.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub former_outputs: BTreeMap<PropertyName, FormerOutput>,
     /// How many times the document has changed.
     pub revision: u64,
+}
+
+/// The last value of an output that an earlier instance of an element has published.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FormerOutput {
+    /// The value.
+    pub value: Value,
+    /// The process that created the first of the instances that have published this value in succession.
+    pub since: ProcessId,
 }
 
 impl InstanceRecord {

@@ -250,11 +250,17 @@ async fn run(
             }
             _ => say!("{} {}", styled(STRONG, "resuming:"), outdated_inputs(&before)),
         }
+        let is_rollback = matches!(request.intent(), Intent::Rollback(_));
         match resume(windlass, &before, request, stop, format).await {
             Some(Ok(started)) => {
                 run_one(windlass, started, stop, format, rolling).await.map_err(Halt::Failed)
             }
-            Some(Err(error)) => Err(Halt::Failed(error)),
+            Some(Err(error)) => {
+                if is_rollback && format == Format::Human {
+                    say!("  `windlass retry {}` executes the rollback", before.process.assembly);
+                }
+                Err(Halt::Failed(error))
+            }
             None => Err(Halt::NotAgreed(Box::new(before))),
         }
     };

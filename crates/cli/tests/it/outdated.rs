@@ -213,3 +213,69 @@ fn a_queued_request_is_resumed() {
     keeper.signal(rustix::process::Signal::INT);
     keeper.end();
 }
+
+/// Returns the parts of [`row`] with a health check. If the file `gone` exists, the check of `a` reports that the
+/// instance no longer exists. Install deletes the file `gone`, and publishes the content of the file `install`, if it
+/// exists.
+fn checked_row(kind: &str) -> TestEnv {
+    let env = row("", kind, "Install, Integrity, Uninstall");
+    let scripts = "row/Contains/part/Lifecycle/script/scripts";
+    let install = env.read(&format!("{scripts}/Install.sh"));
+    let publishes = "gone=$WINDLASS_VOLUME_STATE/gone
+install=$WINDLASS_VOLUME_STATE/install
+case $size in \"the \"*) ;; *) rm -f \"$gone\"; [ ! -e \"$install\" ] || size=$(cat \"$install\");; esac
+printf 'inst";
+    env.script(&format!("{scripts}/Install.sh"), install.replacen("printf 'inst", publishes, 1));
+    let answer = r#"flags='{active: true, converging: false, failed: false}'
+case $size in "the "*) ;; *) [ ! -e "$WINDLASS_VOLUME_STATE/gone" ] || flags='{active: false, converging: false, failed: false}';; esac
+printf 'instances:\n  "%s":\n    instanceId: "%s"\n    $set: {status.flags: %s}\n' "$id" "$id" "$flags"
+"#;
+    let check = install.split("printf 'inst").next().unwrap();
+    let check = check.replace("echo \"$name $size\" >>\"$trace\"\n", "");
+    env.script(&format!("{scripts}/Integrity.sh"), format!("{check}{answer}"));
+    env
+}
+
+/// Heals the part `a` of [`checked_row`], whose instance no longer exists.
+fn heal_gone(env: &TestEnv) {
+    env.write(".windlass/volumes/state/gone", "");
+    env.clear_trace();
+    env.ok(&["heal", "row", "a"]);
+    let trace = env.trace();
+    assert!(trace.len() == 1 && trace[0].starts_with("Install "), "{trace:?}");
+    env.clear_trace();
+}
+
+/// If a part that has gone publishes the same outputs again, then the parts that read the outputs stay as they are.
+#[test]
+fn a_part_created_again_with_the_same_outputs_leaves_its_readers() {
+    let env = checked_row("");
+    env.ok(&["up", "row"]);
+    for _ in 0..2 {
+        heal_gone(&env);
+        let plan = env.ok(&["plan", "row"]);
+        assert!(plan.stdout.contains("nothing to do"), "{plan}");
+    }
+    env.write(".windlass/volumes/state/install", "tiny");
+    heal_gone(&env);
+    // The readers do not yet use the output of the second instance, even if a third instance publishes it again.
+    heal_gone(&env);
+    env.ok(&["up", "row", "--yes"]);
+    let trace = env.trace();
+    assert!(trace.contains(&"Install the tiny".to_owned()), "{trace:?}");
+    assert_eq!(outputs(&env), ["tiny", "the tiny", "the tiny"]);
+    heal_gone(&env);
+    assert!(env.ok(&["plan", "row"]).stdout.contains("nothing to do"));
+}
+
+/// The records do not tell whether a secret output is the same as before. So the parts that read it are re-created.
+#[test]
+fn a_part_created_again_with_a_secret_output_changes_its_readers() {
+    let env = checked_row("type: password, ");
+    env.ok(&["up", "row"]);
+    heal_gone(&env);
+    env.ok(&["up", "row", "--yes"]);
+    let trace = env.trace();
+    assert!(trace.contains(&"Install the small".to_owned()), "{trace:?}");
+    assert!(env.ok(&["plan", "row"]).stdout.contains("nothing to do"));
+}

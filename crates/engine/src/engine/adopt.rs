@@ -319,5 +319,6 @@ fn completed(engine: &Engine, draft: &Draft, id: ProcessId, now: Timestamp) -> P
         created: now,
         ended: Some(now),
         reason: None,
+        follow_up: None,
     }
 }

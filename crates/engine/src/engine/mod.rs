@@ -1,5 +1,6 @@
 //! Executes intents under the lease of their assembly.
 
+mod absence;
 mod adopt;
 mod by_queries;
 mod call;
@@ -33,9 +34,10 @@ mod transfer;
 mod turn;
 mod upkeep;
 
+pub use absence::Absence;
 pub use adopt::{FoundRecorder, inventory};
 pub(crate) use by_queries::ByQueries;
-pub use check::{Absence, CheckEnd, Checked, check, check_under, is_destroyed};
+pub use check::{CheckEnd, Checked, check, check_under, is_destroyed};
 pub use condition::Condition;
 pub use consent::{Consent, DestructivePlan};
 pub use core::{Engine, Options};

@@ -60,7 +60,7 @@ impl Engine {
         &self,
         lease: &Lease,
         name: &AssemblyName,
-        request: Request,
+        mut request: Request,
         stop: &Stop,
         queued: Option<&RequestRecord>,
     ) -> Result<(Draft, ProcessRecord), EngineError> {
@@ -77,6 +77,7 @@ impl Engine {
             refuse_if_moved(&*self.store, name, &request).await?;
         }
         let continues = snapshot.as_ref().and_then(|s| s.processes.last().map(|p| p.id));
+        request.intent = self.records().followed(request.intent, snapshot.as_ref()).await?;
         let seen = self.refreshed(&request, snapshot.as_ref(), true, stop).await?;
         let previous = self.records().previous(&request.intent, snapshot.as_ref()).await?;
         let open = match &snapshot {
@@ -164,6 +165,7 @@ impl Engine {
             created: now,
             ended: None,
             reason: None,
+            follow_up: None,
         };
         let mut batch = beginning(draft, &process);
         if draft.world.assembly.owner.is_some() {

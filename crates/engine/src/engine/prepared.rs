@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use windlass_lifecycle::{Diff, ElementChangeKind, Plan};
-use windlass_model::assembly::OnFailure;
+use windlass_lifecycle::{Diff, Plan};
 use windlass_model::record::{Intent, ProcessRecord, ProcessStatus};
 use windlass_model::resolve::Resolved;
-use windlass_model::{Element, ElementName, ProcessId, PropertyName, State, Topology};
+use windlass_model::{ElementName, ProcessId, PropertyName, State, Topology};
 use windlass_store::Snapshot;
 
 use super::consent::Consent;
@@ -18,7 +17,7 @@ use super::request::Request;
 use crate::dispatch::JournalParts;
 use crate::error::EngineError;
 use crate::keeper::Renewal;
-use crate::machine::{ProcessMachine, Tally};
+use crate::machine::{ProcessMachine, Tally, demanding_groups};
 use crate::outdated_inputs::{OutdatedInputs, outdated_inputs};
 use crate::stop::Stop;
 use crate::values;
@@ -131,8 +130,10 @@ impl Prepared {
     pub async fn run(self, stop: &Stop) -> Result<Ended, EngineError> {
         let Self { engine, mut renewal, world, process, plan, diff, undone: _, consent, seen: _ } = self;
         let env = engine.process_env(renewal.lease(), &world, stop);
+        let groups = demanding_groups(world.topology(), &diff);
         let mut machine =
-            ProcessMachine::run(engine.tools(), world, plan, process.clone(), engine.env.clock.now());
+            ProcessMachine::run(engine.tools(), world, plan, process.clone(), engine.env.clock.now())
+                .with_demanding_groups(groups);
         let Options { grace, patience, .. } = engine.options;
         let parts = JournalParts { grace, patience, ..JournalParts::default() };
         let result = match renewal.failure() {
@@ -145,7 +146,7 @@ impl Prepared {
         result?;
         released?;
         Ok(Ended {
-            failed_group: failed_group(&machine, &diff),
+            failed_group: machine.failed_group(),
             last_reached: machine.world.assembly.reached,
             rolled_back: None,
             surge: machine.world.assembly.surge.clone(),
@@ -251,40 +252,4 @@ impl Ended {
             rolled_back: None,
         }
     }
-}
-
-/// Returns the first changed group that has failed and that demands a rollback. A group has failed if one of its
-/// nodes, or a relationship of one of its nodes, has failed. If the process has only added nodes to a group, the
-/// group does not count, because new nodes have no version to return to.
-///
-/// Returns `None` if the parts had reached the desired version together before the process. Such a process only repairs
-/// or re-creates parts, so a rollback would bring back an unrelated earlier version.
-fn failed_group(machine: &ProcessMachine, diff: &Diff) -> Option<ElementName> {
-    let assembly = &machine.world.assembly;
-    if assembly.reached == assembly.version {
-        return None;
-    }
-    let topology = machine.world.topology();
-    let demands =
-        |group: &&Element| group.update.is_some_and(|update| update.on_failure == OnFailure::Rollback);
-    let has_changed = |group: &&Element| {
-        let is_new = |kind| matches!(kind, ElementChangeKind::Added | ElementChangeKind::Removed);
-        let changes = diff.elements.iter().filter(|change| !is_new(change.kind));
-        changes.map(|change| &change.element).any(|name| is_within(topology, name, &group.name))
-            || diff.batches.iter().any(|batches| batches.group == group.name)
-    };
-    let elements = machine.world.elements.values();
-    let failed = elements.filter(|record| record.failure.is_some()).map(|record| &record.name);
-    let failed: Vec<&ElementName> = failed.chain(&machine.failed_ends).collect();
-    let has_failed = |group: &&Element| {
-        failed.iter().any(|name| **name == group.name || is_within(topology, name, &group.name))
-    };
-    let mut groups = topology.elements().iter().filter(demands).filter(has_changed);
-    groups.find(has_failed).map(|group| group.name.clone())
-}
-
-/// Tells whether an element is directly or indirectly inside the element `whole`. An element is not inside itself.
-fn is_within(topology: &Topology, name: &ElementName, whole: &ElementName) -> bool {
-    let above = |name: &ElementName| topology.get(name).and_then(|element| element.parent.as_ref());
-    std::iter::successors(above(name), |name| above(name)).any(|above| above == whole)
 }

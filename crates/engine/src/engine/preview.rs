@@ -71,7 +71,11 @@ impl Engine {
 
     /// Reads the present records, and makes the plan for a request. The function takes no lease, so another program
     /// may change the records meanwhile.
-    pub(super) async fn drafted(&self, name: &AssemblyName, request: Request) -> Result<Draft, EngineError> {
+    pub(super) async fn drafted(
+        &self,
+        name: &AssemblyName,
+        mut request: Request,
+    ) -> Result<Draft, EngineError> {
         let mut snapshot = self.store.load(name).await?;
         if snapshot.is_none() && request.desired.is_none() {
             return Err(self.unknown(name).await?);
@@ -82,6 +86,7 @@ impl Engine {
         if let Some(recorded) = snapshot.take() {
             snapshot = Some(self.supposed(name, recorded, request.answer.clone()).await?);
         }
+        request.intent = self.records().followed(request.intent, snapshot.as_ref()).await?;
         let seen = self.refreshed(&request, snapshot.as_ref(), false, &Stop::default()).await?;
         let previous = self.records().previous(&request.intent, snapshot.as_ref()).await?;
         let is_retry = request.intent == Intent::Retry;

@@ -202,6 +202,18 @@ impl Records<'_> {
         Ok(PreviousState { versions, packages, unfinished, limits, resumed, permitted, paused })
     }
 
+    /// Returns the intent that a request really executes. If the last process has failed and demands a rollback, then a
+    /// retry executes this rollback. All other intents stay as they are.
+    pub(super) async fn followed(
+        &self,
+        requested: Intent,
+        snapshot: Option<&Snapshot>,
+    ) -> Result<Intent, EngineError> {
+        let (Intent::Retry, Some(snapshot)) = (&requested, snapshot) else { return Ok(requested) };
+        let last = last_of_assembly(self.store, &snapshot.assembly.name).await?;
+        Ok(last.and_then(|last| last.follow_up).unwrap_or(requested))
+    }
+
     /// Returns the groups for which the last process was interrupted during a pause, each with the planned end of
     /// the pause. A pause is a step that waits between two batches of nodes of a group.
     async fn paused(&self, name: &AssemblyName) -> Result<BTreeMap<ElementName, Timestamp>, EngineError> {

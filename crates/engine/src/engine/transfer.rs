@@ -9,8 +9,8 @@ use windlass_driver::Package;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::document::Expected;
 use windlass_model::record::{
-    AssemblyRecord, ElementRecord, Event as Happening, EventDraft, InstanceRecord, PackageRecord, PairRecord,
-    ProcessRecord, VersionRecord,
+    AssemblyRecord, ElementRecord, Event as Happening, EventDraft, InstanceRecord, Intent, PackageRecord,
+    PairRecord, ProcessRecord, VersionRecord,
 };
 use windlass_model::{AssemblyName, Clock, ProcessId, Timestamp, TransferId};
 use windlass_secret::{SecretRef, Sensitive};
@@ -448,6 +448,8 @@ impl Bundle {
         numbers.extend(of_versions.chain([self.assembly.version, self.assembly.reached]).flatten());
         let made = self.elements.iter().filter_map(|element| element.made.as_ref());
         numbers.extend(made.flat_map(|made| [made.installed_by, made.configured_by]));
+        let former = self.instances.iter().flat_map(|instance| instance.former_outputs.values());
+        numbers.extend(former.map(|former| former.since));
         numbers
     }
 
@@ -468,10 +470,13 @@ impl Bundle {
             number(&mut made.installed_by);
             number(&mut made.configured_by);
         }
+        let former = self.instances.iter_mut().flat_map(|instance| instance.former_outputs.values_mut());
+        former.for_each(|former| number(&mut former.since));
         for process in &mut self.processes {
             number(&mut process.id);
             process.continues = process.continues.and_then(|id| numbers.get(&id).copied());
             process.intent.process_mut().into_iter().for_each(number);
+            process.follow_up.iter_mut().filter_map(Intent::process_mut).for_each(number);
         }
     }
 }

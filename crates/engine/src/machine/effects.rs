@@ -164,6 +164,9 @@ impl ProcessMachine {
             // The private state describes an instance that is gone.
             self.world.drop_private(element, |_| true, &mut self.out.batch);
         }
+        if to == State::Absent {
+            self.keep_outputs(element);
+        }
         let now = self.now;
         let mut from = to;
         self.update_element(element, |record| {
@@ -200,12 +203,22 @@ impl ProcessMachine {
         let package =
             described.and_then(|found| self.world.assembly.packages.get(&found.descriptor)).cloned();
         if let Some(package) = package {
+            self.keep_outputs(element);
             let made = Made { package, installed_by: process, configured_by: process };
             self.update_element(element, |record| {
                 record.made = Some(made);
                 record.values_in_doubt = false;
                 record.outdated.clear();
             });
+        }
+    }
+
+    /// Keeps the outputs of an element whose instance is removed or replaced, so that they can be compared with the outputs
+    /// of the next instance.
+    fn keep_outputs(&mut self, element: &ElementName) {
+        let made = self.world.elements.get(element).and_then(|record| record.made.as_ref());
+        if let Some(installed_by) = made.map(|made| made.installed_by) {
+            self.world.instances.keep_outputs(element, installed_by, &mut self.out.batch);
         }
     }
 

@@ -16,6 +16,7 @@ mod failed;
 mod prepare;
 mod queues;
 mod ready;
+mod rollback;
 mod steps;
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
@@ -40,6 +41,7 @@ use self::call_run::CallRun;
 use self::failed::FailedParts;
 pub(crate) use self::prepare::{Look, Preparer, ReadyLook};
 use self::queues::{Queues, StepKey};
+pub(crate) use self::rollback::demanding_groups;
 use crate::commands;
 use crate::engine::PublishedOutputs;
 use crate::host::{Input, Machine, Output};
@@ -217,6 +219,8 @@ pub(crate) struct ProcessMachine {
     pub(crate) tally: Tally,
     /// The sources and the targets of the relationships that the process could not create or remove.
     pub(crate) failed_ends: BTreeSet<ElementName>,
+    /// The changed groups that demand a rollback if they fail.
+    demanding_groups: Vec<ElementName>,
     now: Timestamp,
     out: Outbox,
 }
@@ -326,6 +330,16 @@ impl ProcessMachine {
         machine
     }
 
+    /// Sets the changed groups that demand a rollback if they fail.
+    pub(crate) fn with_demanding_groups(self, demanding_groups: Vec<ElementName>) -> Self {
+        Self { demanding_groups, ..self }
+    }
+
+    /// Returns the first changed group that has failed and that demands a rollback.
+    pub(crate) fn failed_group(&self) -> Option<ElementName> {
+        rollback::failed_group(&self.world, &self.demanding_groups, &self.failed_ends)
+    }
+
     /// Sets the calls whose outcome an operator has stated. If such a call can't be prepared again, it becomes
     /// undecided, so that the stated outcome can be applied. Any other call that can't be prepared again stays open.
     pub(crate) fn with_answered(self, answered: HashSet<CallId>) -> Self {
@@ -368,6 +382,7 @@ impl ProcessMachine {
             ended: false,
             tally: Tally::default(),
             failed_ends: BTreeSet::new(),
+            demanding_groups: Vec::new(),
             now,
             out: Outbox::default(),
         }
@@ -555,6 +570,14 @@ impl ProcessMachine {
         process.status = status;
         process.ended = Some(self.now);
         process.reason.clone_from(&reason);
+        // After an operator has decided about the undecided calls, the change may succeed.
+        if status == ProcessStatus::Failed
+            && undecided == 0
+            && process.intent.rolls_back()
+            && self.failed_group().is_some()
+        {
+            process.follow_up = Some(Intent::Rollback(self.world.assembly.reached));
+        }
         self.process = Some(process.clone());
         let id = process.id;
         self.change(Change::PutProcess(Box::new(process)));

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use windlass_model::instance::{InstanceView, METRICS, OUTPUTS, Status, clear_complaint};
-use windlass_model::record::InstanceRecord;
-use windlass_model::{ElementName, PropertyName};
+use windlass_model::record::{FormerOutput, InstanceRecord};
+use windlass_model::{ElementName, ProcessId, PropertyName};
+use windlass_secret::SecretRef;
 use windlass_store::{Batch, Change};
 
 #[derive(Default)]
@@ -38,11 +39,42 @@ impl Instances {
         self.0.insert(element.clone(), record).unwrap_or_else(|| empty(&element))
     }
 
-    /// Stores an empty record for an element that is gone.
+    /// Stores an empty record for an element that is gone. The record keeps only the former outputs.
     pub(crate) fn empty(&mut self, element: &ElementName, batch: &mut Batch) {
-        if let Some(InstanceRecord { revision, .. }) = self.0.remove(element) {
-            self.put(InstanceRecord { revision, ..self.of(element) }, batch);
+        if let Some(InstanceRecord { revision, former_outputs, .. }) = self.0.remove(element) {
+            self.put(InstanceRecord { revision, former_outputs, ..self.of(element) }, batch);
         }
+    }
+
+    /// Stores the present outputs of an element as former outputs, before the instance of the element is removed or
+    /// replaced. `installed_by` is the process that created the instance.
+    ///
+    /// A sealed output is not stored: its marker may stay the same if its value changes.
+    pub(crate) fn keep_outputs(&mut self, element: &ElementName, installed_by: ProcessId, batch: &mut Batch) {
+        let Some(record) = self.get(element) else { return };
+        let mut former = record.former_outputs.clone();
+        for name in self.outputs(element) {
+            let Some(value) = self.output(element, &name) else { continue };
+            if SecretRef::from_value(value).is_some() {
+                former.remove(&name);
+            } else if former.get(&name).is_none_or(|known| known.value != *value) {
+                former.insert(name, FormerOutput { value: value.clone(), since: installed_by });
+            }
+        }
+        if former != record.former_outputs {
+            self.put(InstanceRecord { former_outputs: former, ..self.of(element) }, batch);
+        }
+    }
+
+    /// Returns the outputs of an element that have the same value as in an earlier instance of the element. Each output
+    /// comes with the process that created the first instance with this value.
+    pub(crate) fn unchanged_outputs(
+        &self,
+        element: &ElementName,
+    ) -> impl Iterator<Item = (&PropertyName, ProcessId)> {
+        let former = self.get(element).into_iter().flat_map(|record| &record.former_outputs);
+        let unchanged = former.filter(|(name, former)| self.output(element, name) == Some(&former.value));
+        unchanged.map(|(name, former)| (name, former.since))
     }
 
     /// Drops the record of an element from memory only.
@@ -93,6 +125,7 @@ fn empty(element: &ElementName) -> InstanceRecord {
         element: element.clone(),
         natural: None,
         sealed_natural: None,
+        former_outputs: BTreeMap::new(),
         document: json!({}),
         revision: 0,
     }

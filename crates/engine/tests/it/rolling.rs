@@ -1,5 +1,7 @@
 //! Changes of a group in batches: failed relationships, and nodes that leave the group.
 
+use std::time::Duration;
+
 use windlass_engine::{Consent, Desired, Ended, EngineError, Request, Stop};
 use windlass_model::assembly::{Cluster, MaxUnavailable, OnFailure, Property, Update};
 use windlass_model::record::{Effect, Intent, ProcessStatus};
@@ -136,6 +138,60 @@ async fn a_retried_rollback_stays_a_rollback() {
     // A retry of the completed rollback is an `up`.
     let again = whole(&rig, Intent::Retry).await;
     assert_eq!((again.process.intent, again.tally.succeeded), (Intent::Up, 0));
+}
+
+/// If windlass is stopped or killed between a failed change and its rollback, `retry` executes the rollback.
+#[tokio::test(start_paused = true)]
+async fn a_retry_executes_a_rollback_that_was_not_begun() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(nodes(3, "a", rolls_back())).await.unwrap();
+    rig.strings.act("g__1 Start", Act::Fail);
+    let failed = rig.up(nodes(3, "b", rolls_back())).await.unwrap();
+    assert!(failed.needs_rollback());
+    let stop = Stop::default();
+    stop.soon.cancel();
+    let stopped = failed.continued(|_, next| rig.ask_until("t", next, &stop)).await;
+    assert!(matches!(stopped, Err(EngineError::Stopped)), "{stopped:?}");
+    let preview = rig.engine().0.preview(&assembly_name("t"), Intent::Retry).await.unwrap();
+    assert_eq!(preview.intent.to_string(), "rollback to p1");
+    // A heal in between changes nothing about that.
+    rig.ask("t", Intent::Heal(element("t__lb"))).await.unwrap();
+    let retried = whole(&rig, Intent::Retry).await;
+    assert_eq!(retried.process.intent.to_string(), "rollback to p1");
+    assert_eq!(retried.process.status, ProcessStatus::Completed);
+    assert_eq!(desired_value(&rig).await, Some(Template::literal("a")));
+    let again = whole(&rig, Intent::Retry).await;
+    assert_eq!((again.process.intent, again.tally.succeeded), (Intent::Up, 0));
+}
+
+/// If windlass is stopped during an automatic rollback, `retry` continues the rollback.
+#[tokio::test(start_paused = true)]
+async fn a_retry_continues_a_stopped_rollback() {
+    for after in 0.. {
+        let rig = Rig::new(Effect::Repeatable);
+        rig.up(nodes(3, "a", rolls_back())).await.unwrap();
+        rig.strings.act("g__1 Start", Act::Fail);
+        let failed = rig.up(nodes(3, "b", rolls_back())).await.unwrap();
+        let stop = Stop::default();
+        let signals = async {
+            tokio::time::sleep(Duration::from_millis(after)).await;
+            stop.soon.cancel();
+            std::future::pending::<()>().await;
+        };
+        let ended = tokio::select! {
+            () = signals => unreachable!("they wait for ever"),
+            ended = failed.continued(|_, next| rig.ask_until("t", next, &stop)) => ended,
+        };
+        if ended.is_ok_and(|ended| ended.process.status == ProcessStatus::Completed) {
+            assert!(after > 3);
+            return;
+        }
+        let retried = whole(&rig, Intent::Retry).await;
+        assert_eq!(retried.process.intent.to_string(), "rollback to p1", "stopped after {after} ms");
+        assert_eq!(retried.process.status, ProcessStatus::Completed, "stopped after {after} ms");
+        assert_eq!(desired_value(&rig).await, Some(Template::literal("a")), "stopped after {after} ms");
+        assert_eq!(group(&rig).await, "g__1 Active, g__2 Active, g__3 Active");
+    }
 }
 
 /// A failed group rolls back only a change of the version. After a rollback, the failure of a repair does not bring

@@ -54,7 +54,7 @@ fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Versio
 /// A producer publishes a new output if the plan installs the producer. The new value of the reader's property is known
 /// only after this installation.
 ///
-/// The function also records a change if the producer was last installed after the reader was last configured. The
+/// The function also records a change if the producer has published the output after the reader was last configured. The
 /// reader then still uses an old output of the producer.
 fn follow_readers(parts: &mut Parts<'_>, installed: Option<Version<'_>>, desired: Version<'_>) {
     let before = installed.unwrap_or(desired);
@@ -71,7 +71,7 @@ fn follow_readers(parts: &mut Parts<'_>, installed: Option<Version<'_>>, desired
         .flat_map(|(producer, reads)| reads.iter().map(move |read| (*producer, read)))
         .filter(|(producer, read)| {
             let (producer, reader) = (&parts.list[*producer].now, &parts.list[read.reader].now);
-            reader.configured_by > 0 && producer.installed_by > reader.configured_by
+            reader.configured_by > 0 && producer.published_by(&read.output) > reader.configured_by
         })
         .collect();
     for (producer, read) in by_age {
@@ -87,6 +87,7 @@ fn follow_readers(parts: &mut Parts<'_>, installed: Option<Version<'_>>, desired
 struct Read {
     reader: usize,
     property: PropertyName,
+    output: PropertyName,
 }
 
 /// Records that the property `read` changes, because the part at the position `producer` has a new output.
@@ -139,9 +140,10 @@ fn readers(parts: &Parts<'_>, desired: &Topology) -> BTreeMap<usize, Vec<Read>> 
         let Some(after) = part.after.filter(|_| part.is_there() && !part.untouched) else { continue };
         for (at, name) in after.properties.keys().enumerate() {
             // If a value cannot be resolved, the property counts as a property that reads no output.
-            let _ = resolver.awaited_at(part.after_at as usize, at, |producer, _| {
+            let _ = resolver.awaited_at(part.after_at as usize, at, |producer, output| {
                 if let Some(producer) = parts.place_at(producer).filter(|producer| *producer != reader) {
-                    readers.entry(producer).or_default().push(Read { reader, property: name.clone() });
+                    let read = Read { reader, property: name.clone(), output: output.clone() };
+                    readers.entry(producer).or_default().push(read);
                 }
             });
         }

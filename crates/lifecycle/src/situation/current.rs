@@ -84,11 +84,14 @@ pub struct ElementNow {
     /// The number of the process that installed the element; 0 if unknown. Later processes have higher
     /// numbers.
     pub installed_by: u64,
+    /// The outputs that have the same value as before the element was last re-created. Each output comes with the number
+    /// of the process that installed the first instance with this value.
+    pub unchanged_outputs: BTreeMap<PropertyName, u64>,
     /// The number of the process that last installed or reconfigured the element; 0 if unknown.
     ///
-    /// The planner compares this number with [`installed_by`](Self::installed_by) of each part whose outputs the
-    /// element reads. For example, process 5 configured the element, and process 7 installed such a part. Process 7
-    /// then failed before it could reconfigure the element. So the element still has the old output of that part.
+    /// The planner compares this number with [`published_by`](Self::published_by) of each output that the element reads.
+    /// For example, process 5 configured the element, and process 7 installed a part with another output. Process 7 then
+    /// failed before it could reconfigure the element. So the element still has the old output of that part.
     pub configured_by: u64,
     /// The properties with a new value that the instance has not received yet.
     ///
@@ -106,6 +109,7 @@ static NOTHING: ElementNow = ElementNow {
     gone: false,
     package: None,
     installed_by: 0,
+    unchanged_outputs: BTreeMap::new(),
     configured_by: 0,
     outdated: BTreeMap::new(),
 };
@@ -114,6 +118,12 @@ impl ElementNow {
     /// Creates the record of an element in a state, with defaults for all other fields.
     pub fn new(state: State, present: bool) -> Self {
         Self { state, present, ..Self::default() }
+    }
+
+    /// Returns the number of the process whose installation of the element published the present value of an output; 0
+    /// if unknown.
+    pub fn published_by(&self, output: &PropertyName) -> u64 {
+        self.unchanged_outputs.get(output).copied().unwrap_or(self.installed_by)
     }
 
     /// Tells whether the element is Failed and may have an instance, or leftovers of one.

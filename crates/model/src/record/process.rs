@@ -266,6 +266,10 @@ pub struct ProcessRecord {
     pub ended: Option<Timestamp>,
     /// The reason why the process did not complete; none if it completed or still runs.
     pub reason: Option<String>,
+    /// The rollback that a failed process demands. It begins without a further request. If windlass ends before that, the
+    /// next retry executes the rollback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follow_up: Option<Intent>,
 }
 
 impl ProcessRecord {

@@ -93,6 +93,7 @@ pub fn instance(element: &ElementName, revision: u64) -> InstanceRecord {
         element: element.clone(),
         natural: None,
         sealed_natural: None,
+        former_outputs: BTreeMap::new(),
         document: json!({"n": revision}),
         revision,
     }
@@ -145,6 +146,7 @@ pub fn process(assembly: &AssemblyName, id: u64, status: ProcessStatus) -> Proce
         created: TIME,
         ended: status.is_final().then_some(TIME),
         reason: None,
+        follow_up: None,
     }
 }
 

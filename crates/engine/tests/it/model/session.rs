@@ -156,7 +156,7 @@ impl Session {
                 Ok(ended)
             };
             let ended = match one(ask).await {
-                Ok(first) => first.continued(|_, request| one(request)).await,
+                Ok(first) => Box::pin(first.continued(|_, request| one(request))).await,
                 Err(fate) => Err(fate),
             };
             if let Ok(ended) = &ended {

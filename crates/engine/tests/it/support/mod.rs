@@ -239,6 +239,7 @@ impl Rig {
         let (engine, holder, life) = self.mortal(u64::MAX, true);
         let stop = Stop::default();
         let name = assembly_name(name);
+        // Boxed because of its size.
         let whole =
             Box::pin(async { engine.prepare(&name, request, &holder, &stop).await?.run(&stop).await });
         let killed = tokio::time::timeout(after, whole).await.is_err();
