@@ -18,7 +18,7 @@ fn sized(size: &str) -> Sketch {
 
 /// Returns an assembly in which `a` reads the output `address` of `b`.
 fn reads_address(volatile: bool) -> Sketch {
-    let address = Part::Property { element: element("t__b"), property: "address".parse().unwrap() };
+    let address = Part::Property { element: element("t__b"), property: "address".parse().expect("valid") };
     let reads = Property { value: Some(Template::Text(vec![address])), volatile, ..Property::default() };
     let publishes = Property { read_only: true, ..Property::default() };
     Sketch::new(&["a", "b"]).property("b", "address", publishes).property("a", "in", reads)
