@@ -34,7 +34,7 @@ pub(crate) async fn run(command: LaunchCommand) -> ExitCode {
         LaunchCommand::Launch(args) => launch(args).await,
         LaunchCommand::Destroy(args) => destroy(args).await,
         LaunchCommand::Reconfigure(args) => reconfigure(args).await,
-        LaunchCommand::Command(args) => command_of(args).await,
+        LaunchCommand::Command(args) => Box::pin(command_of(args)).await,
         LaunchCommand::Commands(args) => commands(args).await,
         LaunchCommand::Check(args) => check(args).await,
         LaunchCommand::Discover(args) => Box::pin(discover(args)).await,
