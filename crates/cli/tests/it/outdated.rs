@@ -166,6 +166,25 @@ fn a_part_that_cannot_be_reconfigured_is_replaced() {
     assert!(env.ok(&["plan", "row"]).stdout.contains("nothing to do"));
 }
 
+/// A saved plan permits no further replacement, and `retry` asks before it replaces parts with outdated inputs.
+#[test]
+fn apply_and_retry_replace_nothing_that_was_not_permitted() {
+    let env = row("", "", "Install, Start, Stop, Uninstall");
+    env.ok(&["up", "row"]);
+    env.ok(&["plan", "row", "-p", "size=large", "-o", "row.plan"]);
+    // Start of `a` changes an output after `b` was installed.
+    env.write(".windlass/volumes/state/start", "tiny");
+    let applied = env.run(&["apply", "row.plan"]);
+    assert_eq!(applied.code(), Some(1), "{applied}");
+    assert!(applied.stdout.contains("b, c have outdated inputs; `windlass retry row` updates"), "{applied}");
+    assert!(applied.stderr.contains("error[WL0541]"), "{applied}");
+    env.clear_trace();
+    assert!(env.refuses(&["retry", "row"]).contains("WL0541"));
+    assert!(env.trace().is_empty());
+    env.ok(&["retry", "row", "--yes"]);
+    assert!(env.trace().contains(&"Install the tiny".to_owned()), "{:?}", env.trace());
+}
+
 /// A changed secret is detected and passed on, and neither the old nor the new secret is stored unencrypted.
 #[test]
 fn a_secret_that_is_another_is_given_on_unseen() {
