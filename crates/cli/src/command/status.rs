@@ -93,7 +93,7 @@ fn print(tree: Tree, assemblies: &[&AssemblyView], one_part: bool) -> ExitCode {
         if let Some(application) = assembly.application.as_ref().filter(|_| !one_part) {
             applications::print_details(tree.now, application);
         }
-        print_undecided(&assembly.name, &assembly.undecided, tree.whole, one_part);
+        print_undecided("  ", &assembly.name, &assembly.undecided, tree.whole, one_part);
         if one_part {
             tree.print_alone(&assembly.components);
         } else {

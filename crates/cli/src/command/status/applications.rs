@@ -103,7 +103,7 @@ impl Line<'_> {
         say!("{lead}{} {} {said}{notes}", self.names(), styled(DIM, of));
         let below = format!("{lead}  ");
         print_process(&below, assembly);
-        print_undecided(&assembly.name, &assembly.undecided, false, false);
+        print_undecided(&below, &assembly.name, &assembly.undecided, false, false);
         if let Some(alike) = alike {
             alike.print_more(lead);
         }
