@@ -24,7 +24,7 @@ use crate::args::launch::{
     LaunchCommand, ReconfigureArgs,
 };
 use crate::args::{Format, HowArgs, RunArgs};
-use crate::output::{BAD, GOOD, ODD, STRONG, continued, one_line, print_lines, say, styled, tell};
+use crate::output::{BAD, GOOD, ODD, STRONG, brief, continued, one_line, print_lines, say, styled, tell};
 use crate::{diagnostics, exit, signals};
 
 /// Runs a command on applications.
@@ -460,7 +460,8 @@ async fn check(args: AppCheckArgs) -> ExitCode {
             _ => GOOD,
         };
         let status = status.map(|status| format!(", {status}")).unwrap_or_default();
-        let message = message.as_ref().map(|message| format!(": {}", one_line(message))).unwrap_or_default();
+        let message = message.as_deref().filter(|message| !message.trim().is_empty());
+        let message = message.map(|message| format!(": {}", brief(message))).unwrap_or_default();
         format!("{} {}{status}{message}", styled(STRONG, format!("{name}:")), styled(style, result))
     }));
     code

@@ -11,7 +11,9 @@ use windlass::view::status::ElementView;
 
 use super::super::process::text;
 use crate::alike;
-use crate::output::{BAD, DIM, ODD, age, elapsed, ending, indent, one_line, print, say, state_style, styled};
+use crate::output::{
+    BAD, DIM, ODD, age, brief, elapsed, ending, indent, one_line, print, say, state_style, styled,
+};
 
 /// A group of parts that share a line: one part, or several parts that are similar. Similar parts have an equal
 /// [`likeness`], which is a key with their state, status and messages.
@@ -47,7 +49,8 @@ impl<'v> Alike<'v> {
         notes.extend(first.status.clone().filter(|_| !is_stale));
         notes.extend((!since.is_empty()).then(|| ages(self.now, since)));
         notes.extend(first.protected.then(|| "protected".to_owned()));
-        notes.extend(first.message.as_deref().map(|message| one_line(&self.of_all(message)).into_owned()));
+        let message = first.message.as_deref().filter(|message| !message.trim().is_empty());
+        notes.extend(message.map(|message| brief(&self.of_all(message))));
         let notes =
             if notes.is_empty() { String::new() } else { format!(" {}", styled(DIM, notes.join(", "))) };
         format!("{state}{notes}")
