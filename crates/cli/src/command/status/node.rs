@@ -21,12 +21,14 @@ pub(super) struct Alike<'v> {
     now: Timestamp,
     first: &'v ElementView,
     all: &'v [&'v ElementView],
+    /// Whether the parts belong to launched applications.
+    is_application: bool,
 }
 
 impl<'v> Alike<'v> {
     /// Creates the group. `all` must not be empty.
-    pub(super) fn new(now: Timestamp, all: &'v [&'v ElementView]) -> Self {
-        Self { now, first: all[0], all }
+    pub(super) fn new(now: Timestamp, all: &'v [&'v ElementView], is_application: bool) -> Self {
+        Self { now, first: all[0], all, is_application }
     }
 
     /// Returns the text that follows the name of the group in its line: the state, and notes such as the age of
@@ -98,7 +100,10 @@ impl<'v> Alike<'v> {
             say!("{below}  {}", styled(BAD, why));
         }
         if self.first.values_in_doubt {
-            let why = "its last Reconfigure did not succeed, so its values are uncertain; the next `up` applies them again";
+            let why = format!(
+                "its last Reconfigure did not succeed, so its values are uncertain; {} applies them again",
+                self.reconfigures_again()
+            );
             say!("{below}  {}", styled(BAD, why));
         }
         if let Some(failure) = &self.first.failure {
@@ -106,6 +111,15 @@ impl<'v> Alike<'v> {
             if let Some(detail) = &failure.detail {
                 print(&indent(&self.detail(detail), &format!("{below}  | ")));
             }
+        }
+    }
+
+    /// Returns the command that applies the values of the group again.
+    fn reconfigures_again(&self) -> String {
+        match self.all {
+            _ if !self.is_application => "the next `up`".to_owned(),
+            [only] => format!("`windlass retry {}`", only.name.assembly()),
+            _ => "`windlass retry NAME`".to_owned(),
         }
     }
 
