@@ -25,6 +25,7 @@ use super::rolling::{self, Batches};
 use super::{consent, fail, plural, print_json};
 use crate::alike;
 use crate::args::Format;
+use crate::failure::ErrorView;
 use crate::outage::Outage;
 use crate::output::{BAD, DIM, GOOD, STRONG, one_line, print_event, say, styled, tell};
 use crate::progress::Progress;
@@ -32,7 +33,7 @@ use crate::{diagnostics, exit};
 
 /// The result of a process, as JSON.
 #[derive(Serialize)]
-struct EndedView {
+struct EndedView<'a> {
     version: u32,
     assembly: AssemblyName,
     process: ProcessId,
@@ -50,6 +51,30 @@ struct EndedView {
     /// The failed process that `process` has rolled back.
     #[serde(rename = "rolled-back", skip_serializing_if = "Option::is_none")]
     rolled_back: Option<ProcessId>,
+    /// The parts and relationships whose inputs have changed since they were applied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outdated: Option<OutdatedView>,
+    /// The reason why no further process has updated the outdated inputs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorView<'a>>,
+}
+
+/// Parts and relationships with outdated inputs, as JSON.
+#[derive(Serialize)]
+struct OutdatedView {
+    /// The names of the parts, such as `shop__web`.
+    elements: BTreeSet<ElementName>,
+    /// The names of the relationships that were created with outdated inputs.
+    relationships: BTreeSet<String>,
+}
+
+impl OutdatedView {
+    fn of(outdated: &OutdatedInputs) -> Self {
+        Self {
+            elements: outdated.parts.iter().cloned().collect(),
+            relationships: outdated.pairs.iter().map(|pair| pair.relationship.to_string()).collect(),
+        }
+    }
 }
 
 /// A step that did not succeed, as JSON.
@@ -220,9 +245,13 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
 enum Halt {
     /// A process could not be started, or its execution broke off.
     Failed(windlass::Error),
-    /// The next process needs a consent that the user has not given. The value tells how the previous process
-    /// ended.
-    NotAgreed(Box<Ended>),
+    /// The next process needs a consent that the user has not given.
+    NotAgreed {
+        /// How the previous process ended.
+        before: Box<Ended>,
+        /// The error of the next process. `None` if it was already printed.
+        refusal: Option<windlass::Error>,
+    },
 }
 
 /// Runs the first process of an intent, and then the further processes that the intent needs. For example, a further
@@ -250,22 +279,17 @@ async fn run(
             }
             _ => say!("{} {}", styled(STRONG, "resuming:"), outdated_inputs(&before)),
         }
-        match resume(windlass, &before, request, stop, format).await {
-            Some(Ok(started)) => {
-                run_one(windlass, started, stop, format, rolling).await.map_err(Halt::Failed)
-            }
-            Some(Err(error)) => Err(Halt::Failed(error)),
-            None => Err(Halt::NotAgreed(Box::new(before))),
-        }
+        let started = resume(windlass, before, request, stop, format).await?;
+        run_one(windlass, started, stop, format, rolling).await.map_err(Halt::Failed)
     };
     let ended = match run_one(windlass, started, stop, format, rolling).await {
         Ok(first) => first.continued(next).await,
         Err(error) => Err(Halt::Failed(error)),
     };
-    let (ended, is_agreed) = match ended {
-        Ok(ended) => (Ok(ended), true),
-        Err(Halt::NotAgreed(before)) => (Ok(*before), false),
-        Err(Halt::Failed(error)) => (Err(error), true),
+    let (ended, is_agreed, refusal) = match ended {
+        Ok(ended) => (Ok(ended), true, None),
+        Err(Halt::NotAgreed { before, refusal }) => (Ok(*before), false, refusal),
+        Err(Halt::Failed(error)) => (Err(error), true, None),
     };
     let code = match ended {
         Ok(ended) if format == Format::Human => {
@@ -286,31 +310,35 @@ async fn run(
         Ok(ended) if end == JsonEnd::Silent => code(&ended),
         Ok(ended) => {
             let failures = failures(windlass, &ended).await;
-            print_ended_json(&ended, undone, failures, rolling.take())
+            print_ended_json(&ended, undone, failures, rolling.take(), refusal.as_ref())
         }
         Err(error) => return Err(close(windlass, fail(&error)).await),
     };
     Ok(close(windlass, if is_agreed { code } else { exit::FAILED }).await)
 }
 
-/// Prepares the next process of an intent, after the process `before` has ended. Returns `None` if the plan of the next
-/// process needs a consent that the user has not given.
+/// Prepares the next process of an intent, after the process `before` has ended.
 async fn resume(
     windlass: &Windlass,
-    before: &Ended,
+    before: Ended,
     mut request: Request,
     stop: &Stop,
     format: Format,
-) -> Option<Result<Started, windlass::Error>> {
-    loop {
+) -> Result<Started, Halt> {
+    let refusal = loop {
         match windlass.change(&before.process.assembly, request.clone(), stop).await {
             Err(windlass::Error::Engine(EngineError::NeedsConsent(plan))) if format == Format::Human => {
-                request = request.with_consent(consent::ask(plan, format, stop).await.ok()?);
+                match consent::ask(plan, format, stop).await {
+                    Ok(consent) => request = request.with_consent(consent),
+                    Err(_) => break None,
+                }
             }
-            Err(windlass::Error::Engine(EngineError::NeedsConsent(_))) => return None,
-            prepared => return Some(prepared),
+            // The result of `before` contains the error, because the output is one JSON document.
+            Err(error @ windlass::Error::Engine(EngineError::NeedsConsent(_))) => break Some(error),
+            prepared => return prepared.map_err(Halt::Failed),
         }
-    }
+    };
+    Err(Halt::NotAgreed { before: Box::new(before), refusal })
 }
 
 /// Describes the parts and relationships with outdated inputs.
@@ -629,7 +657,9 @@ fn print_ended_json(
     undone: Diff,
     failures: Vec<FailedStepView>,
     rolling: Vec<RollingView>,
+    refusal: Option<&windlass::Error>,
 ) -> ExitCode {
+    let refusal_text = refusal.map(ToString::to_string);
     let view = EndedView {
         version: 1,
         assembly: ended.process.assembly.clone(),
@@ -644,6 +674,10 @@ fn print_ended_json(
         failures,
         rolling,
         rolled_back: ended.rolled_back,
+        outdated: (!ended.outdated.is_empty()).then(|| OutdatedView::of(&ended.outdated)),
+        error: refusal_text
+            .as_deref()
+            .map(|text| ErrorView::new(refusal.and_then(windlass::Error::code), text)),
     };
     print_json(&view);
     code(ended)
