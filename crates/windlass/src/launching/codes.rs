@@ -6,8 +6,10 @@ windlass_source::codes! {
          it. The message lists the factories that there are. No script was run.\n\n\
          Launch the factory, and add it: `windlass env service add ENVIRONMENT NAME`.";
     NO_SCRIPTING_SERVICE = "WL0751", "environment without a scripting service",
-        "Scripts run at a location, and the environment has none. No script was run.\n\n\
-         Add a location of `windlass.yaml`: `windlass env service add ENVIRONMENT --location LOCATION`.";
+        "Scripts run at a location, and the environment has none, or `windlass.yaml` does not declare the location of the \
+         environment. No script was run.\n\n\
+         Add a location of `windlass.yaml`: `windlass env service add ENVIRONMENT --location LOCATION`. With `--replace`, \
+         this command replaces the present location.";
     NAME_IN_USE = "WL0752", "name of another assembly",
         "An assembly has the name that the application would get. A launch never changes an assembly that is \
          there. No script was run.\n\n\

@@ -85,6 +85,20 @@ pub enum LaunchError {
         /// The name of the environment.
         environment: String,
     },
+    /// `windlass.yaml` does not declare the location at which the scripts of the environment run.
+    #[error(
+        "scripts of the environment `{environment}` run at the location `{location}`, which `windlass.yaml` does not declare{}; \
+         choose another by `windlass env service add {environment} --location NAME --replace`",
+        there(known)
+    )]
+    UnknownLocation {
+        /// The name of the environment.
+        environment: String,
+        /// The name of the missing location.
+        location: String,
+        /// The names of the declared locations.
+        known: Vec<String>,
+    },
     /// An assembly with the requested name exists already.
     #[error(
         "there is an assembly `{0}` already; `windlass retry {0}` resumes a launch that was interrupted or has failed, and `--name` \
@@ -215,7 +229,7 @@ impl LaunchError {
             Self::NoFactory { .. } | Self::RemovedFactory { .. } => codes::NO_FACTORY,
             Self::SeveralFactories { .. } => codes::SEVERAL_FACTORIES,
             Self::PendingReference { .. } => codes::PENDING_REFERENCE,
-            Self::NoScriptingService { .. } => codes::NO_SCRIPTING_SERVICE,
+            Self::NoScriptingService { .. } | Self::UnknownLocation { .. } => codes::NO_SCRIPTING_SERVICE,
             Self::NameInUse(_) => codes::NAME_IN_USE,
             Self::NotAnApplication(_) => codes::NOT_AN_APPLICATION,
             Self::NoReconfiguration { .. } => codes::NO_RECONFIGURATION,

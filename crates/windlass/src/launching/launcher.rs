@@ -137,6 +137,7 @@ impl<'w> Launcher<'w> {
         let owner = self.factory(&application.role, published, input, &environment).await?;
         let missing = || LaunchError::NoScriptingService { environment: input.environment.to_string() };
         let location = environment.scripting.as_deref().ok_or_else(missing)?;
+        self.is_declared(location, &input.environment)?;
         let name = self.name(input, published, refused).await?;
         let inputs = Inputs {
             name: &name,
@@ -153,6 +154,19 @@ impl<'w> Launcher<'w> {
         // the queued launch.
         desired.options.only_new = true;
         Ok((name, Request::up(desired), warnings))
+    }
+
+    /// Refuses a launch if `windlass.yaml` does not declare the location of the environment's scripts. The engine would
+    /// refuse the launch, too, but with the advice for existing parts, which keep their location.
+    fn is_declared(&self, location: &str, environment: &DocumentName) -> Result<(), LaunchError> {
+        let locations = self.windlass.project().locations();
+        let known: Vec<String> = locations.map(|declared| declared.name.clone()).collect();
+        // Without declared locations, scripts run on this machine, at a location of any name.
+        if known.is_empty() || known.iter().any(|name| name == location) {
+            return Ok(());
+        }
+        let (environment, location) = (environment.to_string(), location.to_owned());
+        Err(LaunchError::UnknownLocation { environment, location, known })
     }
 
     /// Returns the factory of the application `published`. `role` is the role that the manifest declares:
