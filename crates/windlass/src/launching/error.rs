@@ -272,10 +272,13 @@ fn near(wanted: &str, known: &[String]) -> String {
     }
 }
 
-/// Describes a failure, with its detail if it has one.
+/// Describes a failure, with its detail if it has one. The detail of an output that can't be used begins with the problem
+/// that the message also names, so this problem is left out of the message.
 pub(crate) fn described(failure: &Failure) -> String {
-    match failure.detail.as_deref().map(str::trim).filter(|detail| !detail.is_empty()) {
-        Some(detail) => format!("{}: {detail}", failure.message),
-        None => failure.message.clone(),
-    }
+    let Some(detail) = failure.detail.as_deref().map(str::trim).filter(|detail| !detail.is_empty()) else {
+        return failure.message.clone();
+    };
+    let problem = detail.lines().next().and_then(|line| Some(line.split_once("]: ")?.1));
+    let start = problem.and_then(|problem| Some(failure.message.split_once(&format!(": {problem}"))?.0));
+    format!("{}: {detail}", start.unwrap_or(&failure.message))
 }
