@@ -221,8 +221,11 @@ async fn reconfigure(args: ReconfigureArgs) -> ExitCode {
     let launcher = Launcher::new(&windlass);
     let published = async {
         let from = launcher.launched_from(name).await?;
-        let revision = (!latest).then_some(from.revision);
-        windlass.applications().find(&from.title, revision).await
+        if *latest {
+            windlass.applications().find(&from.title, None).await
+        } else {
+            launcher.own_revision(name, &from).await
+        }
     };
     let published = match published.await {
         Ok(published) => published,

@@ -108,6 +108,21 @@ pub enum LaunchError {
     /// The assembly was not launched from a published application.
     #[error("`{0}` is no application; it has a descriptor")]
     NotAnApplication(AssemblyName),
+    /// The revision from which the application was launched is no longer published.
+    #[error(
+        "`{name}` belongs to revision {revision} of `{title}`, which is no longer published; `windlass app reconfigure {name} \
+         --latest` switches it to revision {latest}"
+    )]
+    RevisionGone {
+        /// The name of the application.
+        name: AssemblyName,
+        /// The title of the application's manifest.
+        title: String,
+        /// The number of the application's revision.
+        revision: u32,
+        /// The number of the latest published revision.
+        latest: u32,
+    },
     /// Values of pins would change, but the manifest has no reconfiguration script.
     #[error(
         "`{name}` has no reconfiguration script, so {} can't change; destroy it and launch it with the new value, or add `factory.reconfigurationScript` to its manifest",
@@ -238,6 +253,7 @@ impl LaunchError {
             | Self::NotActive { .. }
             | Self::WouldReplace(_)
             | Self::Queued { .. } => codes::NOT_CHANGEABLE,
+            Self::RevisionGone { .. } => windlass_manifest::codes::UNKNOWN_APPLICATION,
             Self::NoDiscovery(_) | Self::NotOneEnvironment { .. } => codes::NO_DISCOVERY,
             Self::Discovery { .. } => codes::DISCOVERY,
             Self::NoCommand { .. } => codes::NO_COMMAND,

@@ -23,7 +23,7 @@ use super::desired::{Inputs, Launchable, Services, desired};
 use super::error::LaunchError;
 use super::parameters::given;
 use super::title::free;
-use crate::applications::PublishedApplication;
+use crate::applications::{ApplicationError, PublishedApplication};
 use crate::error::Error;
 use crate::open::Windlass;
 use crate::request::Pending;
@@ -360,6 +360,24 @@ impl<'w> Launcher<'w> {
     /// Fails if there is no such assembly, or if it was not launched from an application.
     pub async fn launched_from(&self, name: &AssemblyName) -> Result<LaunchedFrom, Error> {
         Ok(launched_from(&self.windlass.snapshot(name).await?)?.clone())
+    }
+
+    /// Returns the published revision to which an application belongs. `from` is the result of
+    /// [`launched_from`](Self::launched_from).
+    ///
+    /// # Errors
+    /// Fails if the revision is not published, for example because its title was unpublished and published again.
+    pub async fn own_revision(
+        &self,
+        name: &AssemblyName,
+        from: &LaunchedFrom,
+    ) -> Result<PublishedApplication, Error> {
+        match self.windlass.applications().find(&from.title, Some(from.revision)).await {
+            Err(Error::Application(ApplicationError::NoRevision { title, revision, latest })) => {
+                Err(LaunchError::RevisionGone { name: name.clone(), title, revision, latest }.into())
+            }
+            found => found,
+        }
     }
 
     /// Returns the applications of a factory. The list is empty for an application.
