@@ -125,8 +125,8 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
                 break;
             }
         };
-        let request = match answer_of(&windlass, name, &args.answer).await {
-            Ok(answer) => Request::from(Intent::Down).with_answer(answer),
+        let request = match destroy_request(&windlass, name, &args).await {
+            Ok(request) => request,
             Err(error) => {
                 codes.push(fail(&error));
                 break;
@@ -152,6 +152,22 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
         codes.push(code);
     }
     combined(&codes, dry.dry_run)
+}
+
+/// Returns the request that destroys an application.
+async fn destroy_request(
+    windlass: &Windlass,
+    name: &AssemblyName,
+    args: &DestroyArgs,
+) -> Result<Request, windlass::Error> {
+    let request = if args.latest {
+        let launcher = Launcher::new(windlass);
+        let from = launcher.launched_from(name).await?;
+        launcher.destroy_with(&windlass.applications().find(&from.title, None).await?)?
+    } else {
+        Intent::Down.into()
+    };
+    Ok(request.with_answer(answer_of(windlass, name, &args.answer).await?))
 }
 
 /// Names the applications that will have no factory after the forced removal of their factory.

@@ -58,7 +58,9 @@ windlass_source::codes! {
          queued, or the change would replace its instance; \
          the message says which. No script was run, and nothing was changed.\n\n\
          `windlass retry NAME` repeats a launch, and `windlass app destroy NAME` removes the application with its \
-         instance. Then launch it again with the new values.";
+         instance. Then launch it again with the new values. If a script of the application's revision has a mistake, \
+         publish a corrected revision, and run `windlass app destroy NAME --latest`: it uses the scripts of the latest \
+         revision.";
     PENDING_REFERENCE = "WL0770", "required reference that is pending",
         "The factory of the application has an interface among `required` in its manifest. Each mapping of that \
          interface must have the instances of another factory, and this one has none. No script was run.\n\n\

@@ -137,11 +137,14 @@ pub enum LaunchError {
     /// The launch of the application has not succeeded, so there is no instance to change.
     #[error(
         "the launch of `{0}` has not succeeded, so it can't be reconfigured; repeat the launch with `windlass retry {0}`, or \
-         remove it with `windlass app destroy {0}`"
+         remove it with `windlass app destroy {0}` (`--latest` runs the scripts of the latest revision)"
     )]
     NotLaunched(AssemblyName),
     /// The application is being destroyed.
-    #[error("`{0}` is being destroyed; finish that with `windlass app destroy {0}`")]
+    #[error(
+        "`{0}` is being destroyed; finish that with `windlass app destroy {0}` (`--latest` runs the scripts of the latest \
+         revision)"
+    )]
     BeingDestroyed(AssemblyName),
     /// The application is not Active, because its last process has failed or was interrupted. Its instance may exist.
     #[error(

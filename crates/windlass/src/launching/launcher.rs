@@ -354,6 +354,16 @@ impl<'w> Launcher<'w> {
         Ok((Request::up(desired).with_consent(Consent::None), warnings))
     }
 
+    /// Returns the request that destroys an application with the scripts of the revision `published`. Without this
+    /// request, the scripts of the application's own revision would run, and a mistake in them could not be corrected.
+    ///
+    /// # Errors
+    /// Returns all problems of the revision's manifest and scripts.
+    pub fn destroy_with(&self, published: &PublishedApplication) -> Result<Request, Error> {
+        let application = Launchable::new(published, self.windlass.drivers())?;
+        Ok(Request::down_with(vec![application.package()?]))
+    }
+
     /// Returns the published application from which an assembly was launched.
     ///
     /// # Errors
