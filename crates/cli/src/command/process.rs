@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -10,7 +9,9 @@ use serde::Serialize;
 use serde_json::Value;
 use windlass::engine::{Consent, Ended, EngineError, OutdatedInputs, Request, Stop};
 use windlass::lifecycle::Diff;
-use windlass::model::record::{Event, EventRecord, Failure, Intent, ProcessStatus, Severity, StepEnd};
+use windlass::model::record::{
+    ApplicationIntent, Event, EventRecord, Failure, Intent, ProcessStatus, Severity, StepEnd,
+};
 use windlass::model::request::RequestRecord;
 use windlass::model::{AssemblyName, ElementName, ProcessId, RequestId, StepId};
 use windlass::store::Holder;
@@ -225,14 +226,9 @@ async fn hand_over<'w>(
 
 fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
     diagnostics::print(pending.warnings().iter());
-    let RequestRecord { id, assembly, intent, .. } = pending.request();
+    let (RequestRecord { id, assembly, .. }, intent) = (pending.request(), pending.request().title());
     if format == Format::Json {
-        return print_json(&QueuedView {
-            version: 1,
-            assembly: assembly.clone(),
-            request: *id,
-            intent: intent.to_string(),
-        });
+        return print_json(&QueuedView { version: 1, assembly: assembly.clone(), request: *id, intent });
     }
     say!(
         "{}: {intent} is queued for `windlass run`, as {id}; `windlass cancel {assembly} {id}` withdraws it",
@@ -570,7 +566,9 @@ fn print_ended(ended: &Ended) {
     match (process.status, &process.intent) {
         (ProcessStatus::Completed, Intent::Down) => {
             let done = styled(GOOD, "done:");
-            if process.target.is_empty() && process.except.is_empty() {
+            if process.application.is_some() {
+                say!("{done} {name} is destroyed ({took})");
+            } else if process.target.is_empty() && process.except.is_empty() {
                 say!("{done} {name} is down ({took})");
             } else {
                 say!(
@@ -589,9 +587,10 @@ fn print_ended(ended: &Ended) {
                 say!("  {output}: {}", text(&value.shown()));
             }
         }
-        (status, intent) => {
+        (status, _) => {
             let reason = process.reason.clone().unwrap_or_default();
-            say!("{} {intent} of {name} {status}: {}", styled(BAD, "not done:"), one_line(&reason));
+            let title = process.title();
+            say!("{} {title} of {name} {status}: {}", styled(BAD, "not done:"), one_line(&reason));
             say!("  {}", hint(ended));
         }
     }
@@ -612,17 +611,23 @@ fn hint(ended: &Ended) -> String {
     if ended.needs_rollback() {
         return format!("`windlass log {name}` lists the steps that ran; the assembly is rolled back now");
     }
-    let is_app = std::env::args_os().nth(1).is_some_and(|first| first == "app");
     let next = match process.intent {
         // If an `up` began the rollback, repeating the `up` would try the new version again.
         Intent::Rollback(_) => format!("`windlass retry {name}` resumes the rollback"),
         ref intent if intent.repeats() => "the same command calls it again".to_owned(),
+        _ if process.application == Some(ApplicationIntent::Destroy) => destroy_again(name),
         // Repeating `app launch` would launch another application.
-        _ if is_app => format!("`windlass retry {name}` resumes the process"),
+        _ if process.application.is_some() => format!("`windlass retry {name}` resumes the process"),
         _ => "the same command resumes the process".to_owned(),
     };
     let advice = format!("`windlass log {name}` lists the steps that ran; {next}");
-    if is_app || uses_current_packages(std::env::args_os().skip(1)) {
+    if let Some(action) = process.application {
+        return match correction(action, ended) {
+            Some(correction) => format!("{advice}\n  {correction}"),
+            None => advice,
+        };
+    }
+    if has_option("--current-packages") {
         return advice;
     }
     if process.intent == Intent::Down && ended.tally.failed > 0 {
@@ -646,10 +651,37 @@ fn hint(ended: &Ended) -> String {
     advice
 }
 
-/// Tells whether the arguments of the program contain `--current-packages`.
-fn uses_current_packages(arguments: impl Iterator<Item = OsString>) -> bool {
-    let mut arguments = arguments.take_while(|word| word != "--");
-    arguments.any(|word| word.to_string_lossy().starts_with("--current-packages"))
+/// Returns the advice to repeat the destruction of an application. Only a repeated option `--latest` uses the scripts of
+/// the latest revision again.
+fn destroy_again(name: &AssemblyName) -> String {
+    let latest = if has_option("--latest") { " --latest" } else { "" };
+    format!("`windlass app destroy {name}{latest}` resumes the process")
+}
+
+/// Returns the advice about a mistake in the published scripts of an application. Returns `None` if no script has failed,
+/// or if the scripts of the latest revision have run.
+fn correction(action: ApplicationIntent, ended: &Ended) -> Option<String> {
+    let name = &ended.process.assembly;
+    if ended.tally.failed == 0 {
+        return None;
+    }
+    match action {
+        ApplicationIntent::Destroy if has_option("--latest") => None,
+        ApplicationIntent::Destroy => Some(format!(
+            "after a correction of its scripts is published, `windlass app destroy {name} --latest` runs them instead"
+        )),
+        ApplicationIntent::Launch => Some(format!(
+            "after a correction of its scripts is published, `windlass app destroy {name} --latest` removes it; then \
+             launch it again"
+        )),
+        ApplicationIntent::Reconfigure => None,
+    }
+}
+
+/// Tells whether the arguments of the program contain an option.
+fn has_option(option: &str) -> bool {
+    let mut arguments = std::env::args_os().skip(1).take_while(|word| word != "--");
+    arguments.any(|word| word.to_string_lossy().starts_with(option))
 }
 
 fn print_ended_json(
