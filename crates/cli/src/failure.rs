@@ -25,8 +25,9 @@ struct FailureView<'a> {
     error: ErrorView<'a>,
 }
 
+/// The code and the message of an error, as JSON.
 #[derive(Serialize)]
-struct ErrorView<'a> {
+pub(crate) struct ErrorView<'a> {
     /// The code of the error, such as `WL0500`. An error with `diagnostics` has no code of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'a str>,
@@ -34,6 +35,13 @@ struct ErrorView<'a> {
     /// The problems of the input, each with its own code.
     #[serde(skip_serializing_if = "Option::is_none")]
     diagnostics: Option<&'a Diagnostics>,
+}
+
+impl<'a> ErrorView<'a> {
+    /// Creates the view of an error without diagnostics.
+    pub(crate) fn new(code: Option<Code>, message: &'a str) -> Self {
+        Self { code: code.map(Code::as_str), message, diagnostics: None }
+    }
 }
 
 /// Tells whether the program's arguments request JSON, even if other arguments are invalid.
@@ -60,7 +68,7 @@ fn asks_for_json(arguments: impl Iterator<Item = OsString>) -> bool {
 /// Prints an error.
 pub(crate) fn report(message: &str, code: Option<Code>) {
     if is_json() {
-        print(&ErrorView { code: code.map(Code::as_str), message, diagnostics: None });
+        print(&ErrorView::new(code, message));
     } else {
         tell_error(message, code);
     }

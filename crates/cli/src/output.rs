@@ -127,6 +127,21 @@ pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     if text.contains('\n') { Cow::Owned(text.replace('\n', "\\n")) } else { Cow::Borrowed(text) }
 }
 
+/// The number of characters to which [`brief`] shortens a text.
+const BRIEF: usize = 300;
+
+/// Formats the message of a status in one line. A long message is shortened, and its length follows. JSON output contains
+/// the whole message.
+pub(crate) fn brief(message: &str) -> String {
+    let message = message.trim();
+    let length = message.chars().count();
+    if length <= BRIEF {
+        return one_line(message).into_owned();
+    }
+    let start: String = message.chars().take(BRIEF).collect();
+    format!("{}… ({length} characters; `--format json` shows all)", one_line(start.trim_end()))
+}
+
 /// Indents all lines of a text except the first, so that they can't be mistaken for lines that windlass
 /// itself prints.
 pub(crate) fn continued(text: &str) -> String {

@@ -371,13 +371,16 @@ impl Signals {
 /// the property through which the call got that secret.
 fn secret_in_id(call: &Call, what: &str, text: &str) -> Failure {
     let given = call.properties.iter().chain(&call.arguments).filter(|(_, input)| input.sensitive);
-    let given = given.map(|(name, input)| (name.to_string(), texts(&input.value)));
+    let given = given.map(|(name, input)| (format!("`{name}`"), texts(&input.value)));
     let of_place = call.location.properties.iter().filter(|(name, _)| call.location.secret.contains(*name));
-    let of_place = of_place.map(|(name, value)| (format!("location.{name}"), texts(value)));
+    let of_place = of_place.map(|(name, value)| (format!("`location.{name}`"), texts(value)));
+    let of_factory = call.configuration.iter().filter(|(_, input)| input.sensitive);
+    let of_factory =
+        of_factory.map(|(name, input)| (format!("`{name}` of its factory"), texts(&input.value)));
     let is_in = |secrets: Vec<String>| KnownSecrets::new(secrets).are_in_text(text);
-    let property = given.chain(of_place).find_map(|(name, secrets)| is_in(secrets).then_some(name));
-    let property =
-        property.map_or_else(|| "a secret that it publishes".to_owned(), |name| format!("`{name}`"));
+    let mut known = given.chain(of_place).chain(of_factory);
+    let property = known.find_map(|(name, secrets)| is_in(secrets).then_some(name));
+    let property = property.unwrap_or_else(|| "a secret that it publishes".to_owned());
     let message = format!(
         "the {what} of the instance holds the value of {property}, which is secret; \
          the script must choose another, because it is shown in clear"

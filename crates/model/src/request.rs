@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Timestamp;
 use crate::id::{ProcessId, RequestId};
 use crate::name::AssemblyName;
-use crate::record::Intent;
+use crate::record::{ApplicationIntent, Intent};
 
 /// A queued intent, which the daemon executes once it gets the lease of the assembly.
 ///
@@ -21,6 +21,9 @@ pub struct RequestRecord {
     pub assembly: AssemblyName,
     /// The intent that is queued.
     pub intent: Intent,
+    /// The action on an application. None for other assemblies, and in a record that an older windlass wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<ApplicationIntent>,
     /// The requester, as text for display: `` `windlass scale out h_bta B` (process 12 on host) ``.
     pub by: String,
     /// The time of the request.
@@ -61,6 +64,11 @@ impl fmt::Display for RequestStatus {
 }
 
 impl RequestRecord {
+    /// Returns the intent for display. See [`ProcessRecord::title`](crate::record::ProcessRecord::title).
+    pub fn title(&self) -> String {
+        ApplicationIntent::title(self.application, &self.intent)
+    }
+
     /// Tells whether the request still waits for its execution.
     pub fn is_open(&self) -> bool {
         self.status == RequestStatus::Pending

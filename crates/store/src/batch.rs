@@ -112,7 +112,7 @@ pub enum Change {
 ///     at: Timestamp::from_millis(0),
 ///     assembly: "h_bta".parse()?,
 ///     process: None,
-///     body: Event::ProcessStarted { intent: Intent::Down, steps: 0 },
+///     body: Event::ProcessStarted { intent: Intent::Down, application: None, steps: 0 },
 /// };
 /// let batch = Batch::new().event(started).drop_assembly("h_bta".parse()?);
 /// assert_eq!(batch.changes().len(), 2);

@@ -34,14 +34,16 @@ pub(crate) fn no_owner(scope: &AssemblyName) -> StoreError {
 
 /// Returns the event for a new request.
 pub(crate) fn asked_event(request: &RequestRecord) -> EventDraft {
-    let RequestRecord { id, intent, by, .. } = request;
-    let body = Event::Asked { request: *id, intent: intent.clone(), by: by.clone() };
+    let RequestRecord { id, intent, application, by, .. } = request;
+    let (intent, application) = (intent.clone(), *application);
+    let body = Event::Asked { request: *id, intent, application, by: by.clone() };
     EventDraft { at: request.created, assembly: request.assembly.clone(), process: None, body }
 }
 
 /// Returns the record of a withdrawn request, and the event for the withdrawal.
 pub(crate) fn withdrawn(request: RequestRecord, at: Timestamp) -> (RequestRecord, EventDraft) {
-    let body = Event::Dismissed { request: request.id, intent: request.intent.clone(), why: None };
+    let (intent, application) = (request.intent.clone(), request.application);
+    let body = Event::Dismissed { request: request.id, intent, application, why: None };
     let event = EventDraft { at, assembly: request.assembly.clone(), process: None, body };
     (RequestRecord { status: RequestStatus::Withdrawn, ..request }, event)
 }

@@ -113,7 +113,9 @@ pub(crate) async fn desired(
     };
     let name = input.name.as_ref().unwrap_or(&descriptor.name);
     let (parameters, added) = with_environment(&input.parameters, &input.environment, settable(&assembly));
-    let composition = Composition { project, engine_env, parameters: &parameters, places: &input.places };
+    let mut places = input.places.clone();
+    places.sources.extend(added.iter().map(|name| (name.clone(), "by an environment variable".to_owned())));
+    let composition = Composition { project, engine_env, parameters: &parameters, places: &places };
     let composed = referred(composition, &assembly, &catalog, name, store.as_deref()).await?;
     diagnostics.extend(composed.diagnostics);
     let packages = packages(&catalog, &composed.resources, &engine_env.drivers, &mut diagnostics);

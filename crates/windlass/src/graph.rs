@@ -76,7 +76,7 @@ impl Views<'_> {
                 match (plan.filter(|plan| plan.work().next().is_some()), last) {
                     (Some(plan), _) => draw_plan(format!("{name}: plan of the last process"), &plan),
                     (None, Some(process)) => {
-                        Drawing::new(format!("{name}: {} {} had nothing to do", process.id, process.intent))
+                        Drawing::new(format!("{name}: {} {} had nothing to do", process.id, process.title()))
                     }
                     (None, None) => Drawing::new(format!("{name}: there was no process")),
                 }

@@ -102,6 +102,12 @@ impl AssemblyInput {
         self
     }
 
+    /// States the source of the parameter `name` in words, such as `` by `-p nodes` ``. Messages about the value show it.
+    pub fn parameter_source(mut self, name: impl Into<String>, source: impl Into<String>) -> Self {
+        self.places.sources.insert(name.into(), source.into());
+        self
+    }
+
     /// Sets a parameter whose value other people could see, for example on a command line. Planning warns if the
     /// property `name` is a secret.
     pub fn open_parameter(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {

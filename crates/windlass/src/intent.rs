@@ -236,6 +236,16 @@ impl Windlass {
         Ok(is_known && store.assembly(name).await?.is_none())
     }
 
+    /// Tells whether an assembly is an application or a factory that was launched from a published manifest.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store can't be read.
+    pub async fn is_application(&self, name: &AssemblyName) -> Result<bool, Error> {
+        let Some(store) = self.store(false).await? else { return Ok(false) };
+        Ok(store.assembly(name).await?.is_some_and(|assembly| assembly.application.is_some()))
+    }
+
     /// Plans the changes that [`change`](Self::change) would make, without making them.
     ///
     /// # Errors

@@ -63,18 +63,23 @@ pub(crate) struct LaunchArgs {
 ///
 /// The destroy script runs. Then the health check is polled until a script reports a status with all flags false, which
 /// means that the application no longer exists. The history stays. An application that other applications refer to is
-/// destroyed only with --force.
+/// destroyed only with --force. If a script of the application's revision has a mistake, publish a corrected revision, and
+/// run its scripts with --latest.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   windlass app destroy vm-1
-  windlass app destroy vm-1 vm-2")]
+  windlass app destroy vm-1 vm-2
+  windlass app destroy vm-1 --latest")]
 // The plan of a removal can't be saved.
 #[command(mut_arg("output", |output| output.hide(true)))]
 pub(crate) struct DestroyArgs {
     /// The applications
     #[arg(required = true)]
     pub(crate) names: Vec<AssemblyName>,
+    /// Run the scripts of the latest revision [default: the scripts of the application's revision]
+    #[arg(long)]
+    pub(crate) latest: bool,
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,
     #[command(flatten)]

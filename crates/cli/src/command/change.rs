@@ -1,13 +1,15 @@
 //! The commands that change an existing assembly: down, retry, set-state, scale, heal, call, rollback,
 //! cancel.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
 use windlass::Windlass;
-use windlass::engine::{Answer, Arguments, Consent, Request, Selection};
+use windlass::engine::{Answer, Arguments, Consent, EngineError, Request, Selection};
+use windlass::lifecycle::LifecycleError;
 use windlass::model::record::{Assumption, Intent};
 use windlass::model::{AssemblyName, ElementName, PropertyName};
 use windlass::view::ask::CancelView;
@@ -36,11 +38,26 @@ struct Change<'a> {
     /// at this path.
     around: Option<&'a Path>,
     consent: Consent,
+    /// Notes about the request, which are printed once the request is accepted.
+    notes: Option<&'a RefCell<Vec<String>>>,
 }
 
 impl<'a> Change<'a> {
     fn new(name: &'a AssemblyName, command: String, how: &'a HowArgs, consent: Consent) -> Self {
-        Self { name, command, how, force: false, around: None, consent }
+        Self { name, command, how, force: false, around: None, consent, notes: None }
+    }
+
+    /// Prints the notes about the request, unless `result` is the error of a refused request. If the plan lacks a value,
+    /// the request was not refused: the operator's answer is recorded, and a note names the lost value.
+    fn tell_notes<T>(&self, result: Result<T, windlass::Error>) -> Result<T, windlass::Error> {
+        use windlass::Error::Engine;
+        let is_accepted =
+            matches!(&result, Ok(_) | Err(Engine(EngineError::Lifecycle(LifecycleError::Value(_)))));
+        let notes = self.notes.filter(|_| is_accepted).map(RefCell::take).unwrap_or_default();
+        for note in notes {
+            tell!("{note}");
+        }
+        result
     }
 
     async fn run(self, request: impl AsyncFnOnce(&Windlass) -> Result<Request, windlass::Error>) -> ExitCode {
@@ -69,7 +86,7 @@ impl<'a> Change<'a> {
                 Some(file) => self.save(windlass, request, file).await,
                 None => windlass.preview(self.name, request).await,
             };
-            return match planned {
+            return match self.tell_notes(planned) {
                 Ok(view) => {
                     let code = plan::show(&view, run.print.format, dry.detailed_exitcode);
                     plan::tell_saved(output.as_deref());
@@ -80,9 +97,9 @@ impl<'a> Change<'a> {
         }
         let stop = signals::listen(grace(run));
         let agreed = |consent: Consent| request.clone().with_consent(consent);
-        let own = async |consent| windlass.change(self.name, agreed(consent), &stop).await;
-        let theirs = async |consent| windlass.ask(self.name, agreed(consent)).await;
-        let execution = Execution { queue: *queue, consent: self.consent, format: run.print.format };
+        let own = async |consent| self.tell_notes(windlass.change(self.name, agreed(consent), &stop).await);
+        let theirs = async |consent| self.tell_notes(windlass.ask(self.name, agreed(consent)).await);
+        let execution = Execution { queue: *queue, consent: self.consent.clone(), format: run.print.format };
         execution.carry_out(windlass, own, theirs, &stop).await
     }
 
@@ -193,6 +210,7 @@ async fn retry(args: RetryArgs) -> ExitCode {
         Err(code) => return code,
     };
     let command = format!("retry {name}");
+    let notes = RefCell::new(Vec::new());
     let request = async |windlass: &Windlass| {
         let Some(mut answer) = answer_of(windlass, name, answer).await? else {
             return Ok(Intent::Retry.into());
@@ -201,13 +219,16 @@ async fn retry(args: RetryArgs) -> ExitCode {
         diagnostics::print(warnings.iter());
         answer.published = published;
         if answer.what == Assumption::Done {
-            for (part, outputs) in windlass.unknown_outputs(name, &answer).await? {
-                tell_unknown(part.local(), &outputs);
-            }
+            let is_application = windlass.is_application(name).await?;
+            let unknown = windlass.unknown_outputs(name, &answer).await?;
+            let unknown =
+                unknown.iter().map(|(part, outputs)| note_unknown(part.local(), outputs, is_application));
+            notes.borrow_mut().extend(unknown);
         }
         Ok(Request::retry(answer))
     };
-    Change::new(name, command, how, consent.consent()).run(request).await
+    let change = Change::new(name, command, how, consent.consent());
+    Change { notes: Some(&notes), ..change }.run(request).await
 }
 
 /// Builds the user's answer about undecided calls from the options of a command; `None` without the option `--assume`.
@@ -228,14 +249,22 @@ pub(super) async fn answer_of(
     Ok(Some(answer))
 }
 
-/// Warns that some outputs of the part `part` may stay unknown, because `--published` does not give their values.
-/// The parameter `outputs` contains the names of these outputs.
-fn tell_unknown(part: &str, outputs: &[PropertyName]) {
+/// Returns the note that some outputs of the part `part` may stay unknown, because `--published` does not give their
+/// values. The parameter `outputs` contains the names of these outputs.
+fn note_unknown(part: &str, outputs: &[PropertyName], is_application: bool) -> String {
     let names: Vec<&str> = outputs.iter().map(PropertyName::as_str).collect();
-    tell!(
-        "note: output `{}` of `{part}` is unknown without `--published`; unless its report is found, parts that read it wait until you re-create `{part}` with `windlass up … --replace {part}`",
-        names.join("` and `")
-    );
+    let (output, are, them) =
+        if names.len() == 1 { ("output", "is", "it") } else { ("outputs", "are", "them") };
+    let names = names.join("` and `");
+    let effect = if is_application {
+        format!("a health check may report {them} later")
+    } else {
+        format!(
+            "unless its report is found, parts that read {them} wait until you re-create `{part}` with \
+             `windlass up … --replace {part}`"
+        )
+    };
+    format!("note: {output} `{names}` of `{part}` {are} unknown without `--published`; {effect}")
 }
 
 async fn set_state(args: SetStateArgs) -> ExitCode {

@@ -25,7 +25,7 @@ use crate::args::launch::{
     LaunchCommand, ReconfigureArgs,
 };
 use crate::args::{Format, HowArgs, RunArgs};
-use crate::output::{BAD, GOOD, ODD, STRONG, continued, one_line, print_lines, say, styled, tell};
+use crate::output::{BAD, GOOD, ODD, STRONG, brief, continued, one_line, print_lines, say, styled, tell};
 use crate::{diagnostics, exit, signals};
 
 /// Runs a command on applications.
@@ -126,8 +126,8 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
                 break;
             }
         };
-        let request = match answer_of(&windlass, name, &args.answer).await {
-            Ok(answer) => Request::from(Intent::Down).with_answer(answer),
+        let request = match destroy_request(&windlass, name, &args).await {
+            Ok(request) => request,
             Err(error) => {
                 codes.push(fail(&error));
                 break;
@@ -153,6 +153,22 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
         codes.push(code);
     }
     combined(&codes, dry.dry_run)
+}
+
+/// Returns the request that destroys an application.
+async fn destroy_request(
+    windlass: &Windlass,
+    name: &AssemblyName,
+    args: &DestroyArgs,
+) -> Result<Request, windlass::Error> {
+    let request = if args.latest {
+        let launcher = Launcher::new(windlass);
+        let from = launcher.launched_from(name).await?;
+        launcher.destroy_with(&windlass.applications().find(&from.title, None).await?)?
+    } else {
+        Intent::Down.into()
+    };
+    Ok(request.with_answer(answer_of(windlass, name, &args.answer).await?))
 }
 
 /// Names the applications that will have no factory after the forced removal of their factory.
@@ -222,8 +238,11 @@ async fn reconfigure(args: ReconfigureArgs) -> ExitCode {
     let launcher = Launcher::new(&windlass);
     let published = async {
         let from = launcher.launched_from(name).await?;
-        let revision = (!latest).then_some(from.revision);
-        windlass.applications().find(&from.title, revision).await
+        if *latest {
+            windlass.applications().find(&from.title, None).await
+        } else {
+            launcher.own_revision(name, &from).await
+        }
     };
     let published = match published.await {
         Ok(published) => published,
@@ -461,7 +480,8 @@ async fn check(args: AppCheckArgs) -> ExitCode {
             _ => GOOD,
         };
         let status = status.map(|status| format!(", {status}")).unwrap_or_default();
-        let message = message.as_ref().map(|message| format!(": {}", one_line(message))).unwrap_or_default();
+        let message = message.as_deref().filter(|message| !message.trim().is_empty());
+        let message = message.map(|message| format!(": {}", brief(message))).unwrap_or_default();
         format!("{} {}{status}{message}", styled(STRONG, format!("{name}:")), styled(style, result))
     }));
     code

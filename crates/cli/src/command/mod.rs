@@ -377,6 +377,9 @@ fn with_parameters(
     for (name, file) in files {
         input = input.parameter_from(name, file.display().to_string());
     }
+    for (name, _) in given.iter().filter_map(|argument| argument.split_once('=')) {
+        input = input.parameter_source(name, format!("by `-p {name}`"));
+    }
     Ok(input.environment(variables()))
 }
 

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -10,7 +9,9 @@ use serde::Serialize;
 use serde_json::Value;
 use windlass::engine::{Consent, Ended, EngineError, OutdatedInputs, Request, Stop};
 use windlass::lifecycle::Diff;
-use windlass::model::record::{Event, EventRecord, Failure, Intent, ProcessStatus, Severity, StepEnd};
+use windlass::model::record::{
+    ApplicationIntent, Event, EventRecord, Failure, Intent, ProcessStatus, Severity, StepEnd,
+};
 use windlass::model::request::RequestRecord;
 use windlass::model::{AssemblyName, ElementName, ProcessId, RequestId, StepId};
 use windlass::store::Holder;
@@ -25,6 +26,7 @@ use super::rolling::{self, Batches};
 use super::{consent, fail, plural, print_json};
 use crate::alike;
 use crate::args::Format;
+use crate::failure::ErrorView;
 use crate::outage::Outage;
 use crate::output::{BAD, DIM, GOOD, STRONG, one_line, print_event, say, styled, tell};
 use crate::progress::Progress;
@@ -32,7 +34,7 @@ use crate::{diagnostics, exit};
 
 /// The result of a process, as JSON.
 #[derive(Serialize)]
-struct EndedView {
+struct EndedView<'a> {
     version: u32,
     assembly: AssemblyName,
     process: ProcessId,
@@ -50,6 +52,30 @@ struct EndedView {
     /// The failed process that `process` has rolled back.
     #[serde(rename = "rolled-back", skip_serializing_if = "Option::is_none")]
     rolled_back: Option<ProcessId>,
+    /// The parts and relationships whose inputs have changed since they were applied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outdated: Option<OutdatedView>,
+    /// The reason why no further process has updated the outdated inputs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorView<'a>>,
+}
+
+/// Parts and relationships with outdated inputs, as JSON.
+#[derive(Serialize)]
+struct OutdatedView {
+    /// The names of the parts, such as `shop__web`.
+    elements: BTreeSet<ElementName>,
+    /// The names of the relationships that were created with outdated inputs.
+    relationships: BTreeSet<String>,
+}
+
+impl OutdatedView {
+    fn of(outdated: &OutdatedInputs) -> Self {
+        Self {
+            elements: outdated.parts.iter().cloned().collect(),
+            relationships: outdated.pairs.iter().map(|pair| pair.relationship.to_string()).collect(),
+        }
+    }
 }
 
 /// A step that did not succeed, as JSON.
@@ -200,14 +226,9 @@ async fn hand_over<'w>(
 
 fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
     diagnostics::print(pending.warnings().iter());
-    let RequestRecord { id, assembly, intent, .. } = pending.request();
+    let (RequestRecord { id, assembly, .. }, intent) = (pending.request(), pending.request().title());
     if format == Format::Json {
-        return print_json(&QueuedView {
-            version: 1,
-            assembly: assembly.clone(),
-            request: *id,
-            intent: intent.to_string(),
-        });
+        return print_json(&QueuedView { version: 1, assembly: assembly.clone(), request: *id, intent });
     }
     say!(
         "{}: {intent} is queued for `windlass run`, as {id}; `windlass cancel {assembly} {id}` withdraws it",
@@ -220,9 +241,13 @@ fn print_queued(pending: &Pending<'_>, format: Format) -> ExitCode {
 enum Halt {
     /// A process could not be started, or its execution broke off.
     Failed(windlass::Error),
-    /// The next process needs a consent that the user has not given. The value tells how the previous process
-    /// ended.
-    NotAgreed(Box<Ended>),
+    /// The next process needs a consent that the user has not given.
+    NotAgreed {
+        /// How the previous process ended.
+        before: Box<Ended>,
+        /// The error of the next process. `None` if it was already printed.
+        refusal: Option<windlass::Error>,
+    },
 }
 
 /// Runs the first process of an intent, and then the further processes that the intent needs. For example, a further
@@ -251,27 +276,22 @@ async fn run(
             _ => say!("{} {}", styled(STRONG, "resuming:"), outdated_inputs(&before)),
         }
         let is_rollback = matches!(request.intent(), Intent::Rollback(_));
-        match resume(windlass, &before, request, stop, format).await {
-            Some(Ok(started)) => {
-                run_one(windlass, started, stop, format, rolling).await.map_err(Halt::Failed)
+        let assembly = before.process.assembly.clone();
+        let started = resume(windlass, before, request, stop, format).await.inspect_err(|halt| {
+            if matches!(halt, Halt::Failed(_)) && is_rollback && format == Format::Human {
+                say!("  `windlass retry {assembly}` executes the rollback");
             }
-            Some(Err(error)) => {
-                if is_rollback && format == Format::Human {
-                    say!("  `windlass retry {}` executes the rollback", before.process.assembly);
-                }
-                Err(Halt::Failed(error))
-            }
-            None => Err(Halt::NotAgreed(Box::new(before))),
-        }
+        })?;
+        run_one(windlass, started, stop, format, rolling).await.map_err(Halt::Failed)
     };
     let ended = match run_one(windlass, started, stop, format, rolling).await {
         Ok(first) => first.continued(next).await,
         Err(error) => Err(Halt::Failed(error)),
     };
-    let (ended, is_agreed) = match ended {
-        Ok(ended) => (Ok(ended), true),
-        Err(Halt::NotAgreed(before)) => (Ok(*before), false),
-        Err(Halt::Failed(error)) => (Err(error), true),
+    let (ended, is_agreed, refusal) = match ended {
+        Ok(ended) => (Ok(ended), true, None),
+        Err(Halt::NotAgreed { before, refusal }) => (Ok(*before), false, refusal),
+        Err(Halt::Failed(error)) => (Err(error), true, None),
     };
     let code = match ended {
         Ok(ended) if format == Format::Human => {
@@ -292,31 +312,35 @@ async fn run(
         Ok(ended) if end == JsonEnd::Silent => code(&ended),
         Ok(ended) => {
             let failures = failures(windlass, &ended).await;
-            print_ended_json(&ended, undone, failures, rolling.take())
+            print_ended_json(&ended, undone, failures, rolling.take(), refusal.as_ref())
         }
         Err(error) => return Err(close(windlass, fail(&error)).await),
     };
     Ok(close(windlass, if is_agreed { code } else { exit::FAILED }).await)
 }
 
-/// Prepares the next process of an intent, after the process `before` has ended. Returns `None` if the plan of the next
-/// process needs a consent that the user has not given.
+/// Prepares the next process of an intent, after the process `before` has ended.
 async fn resume(
     windlass: &Windlass,
-    before: &Ended,
+    before: Ended,
     mut request: Request,
     stop: &Stop,
     format: Format,
-) -> Option<Result<Started, windlass::Error>> {
-    loop {
+) -> Result<Started, Halt> {
+    let refusal = loop {
         match windlass.change(&before.process.assembly, request.clone(), stop).await {
             Err(windlass::Error::Engine(EngineError::NeedsConsent(plan))) if format == Format::Human => {
-                request = request.with_consent(consent::ask(plan, format, stop).await.ok()?);
+                match consent::ask(plan, format, stop).await {
+                    Ok(consent) => request = request.with_consent(consent),
+                    Err(_) => break None,
+                }
             }
-            Err(windlass::Error::Engine(EngineError::NeedsConsent(_))) => return None,
-            prepared => return Some(prepared),
+            // The result of `before` contains the error, because the output is one JSON document.
+            Err(error @ windlass::Error::Engine(EngineError::NeedsConsent(_))) => break Some(error),
+            prepared => return prepared.map_err(Halt::Failed),
         }
-    }
+    };
+    Err(Halt::NotAgreed { before: Box::new(before), refusal })
 }
 
 /// Describes the parts and relationships with outdated inputs.
@@ -548,7 +572,9 @@ fn print_ended(ended: &Ended) {
     match (process.status, &process.intent) {
         (ProcessStatus::Completed, Intent::Down) => {
             let done = styled(GOOD, "done:");
-            if process.target.is_empty() && process.except.is_empty() {
+            if process.application.is_some() {
+                say!("{done} {name} is destroyed ({took})");
+            } else if process.target.is_empty() && process.except.is_empty() {
                 say!("{done} {name} is down ({took})");
             } else {
                 say!(
@@ -567,9 +593,10 @@ fn print_ended(ended: &Ended) {
                 say!("  {output}: {}", text(&value.shown()));
             }
         }
-        (status, intent) => {
+        (status, _) => {
             let reason = process.reason.clone().unwrap_or_default();
-            say!("{} {intent} of {name} {status}: {}", styled(BAD, "not done:"), one_line(&reason));
+            let title = process.title();
+            say!("{} {title} of {name} {status}: {}", styled(BAD, "not done:"), one_line(&reason));
             say!("  {}", hint(ended));
         }
     }
@@ -590,17 +617,23 @@ fn hint(ended: &Ended) -> String {
     if ended.needs_rollback() {
         return format!("`windlass log {name}` lists the steps that ran; the assembly is rolled back now");
     }
-    let is_app = std::env::args_os().nth(1).is_some_and(|first| first == "app");
     let next = match process.intent {
         // If an `up` began the rollback, repeating the `up` would try the new version again.
         Intent::Rollback(_) => format!("`windlass retry {name}` resumes the rollback"),
         ref intent if intent.repeats() => "the same command calls it again".to_owned(),
+        _ if process.application == Some(ApplicationIntent::Destroy) => destroy_again(name),
         // Repeating `app launch` would launch another application.
-        _ if is_app => format!("`windlass retry {name}` resumes the process"),
+        _ if process.application.is_some() => format!("`windlass retry {name}` resumes the process"),
         _ => "the same command resumes the process".to_owned(),
     };
     let advice = format!("`windlass log {name}` lists the steps that ran; {next}");
-    if is_app || uses_current_packages(std::env::args_os().skip(1)) {
+    if let Some(action) = process.application {
+        return match correction(action, ended) {
+            Some(correction) => format!("{advice}\n  {correction}"),
+            None => advice,
+        };
+    }
+    if has_option("--current-packages") {
         return advice;
     }
     if process.intent == Intent::Down && ended.tally.failed > 0 {
@@ -624,10 +657,37 @@ fn hint(ended: &Ended) -> String {
     advice
 }
 
-/// Tells whether the arguments of the program contain `--current-packages`.
-fn uses_current_packages(arguments: impl Iterator<Item = OsString>) -> bool {
-    let mut arguments = arguments.take_while(|word| word != "--");
-    arguments.any(|word| word.to_string_lossy().starts_with("--current-packages"))
+/// Returns the advice to repeat the destruction of an application. Only a repeated option `--latest` uses the scripts of
+/// the latest revision again.
+fn destroy_again(name: &AssemblyName) -> String {
+    let latest = if has_option("--latest") { " --latest" } else { "" };
+    format!("`windlass app destroy {name}{latest}` resumes the process")
+}
+
+/// Returns the advice about a mistake in the published scripts of an application. Returns `None` if no script has failed,
+/// or if the scripts of the latest revision have run.
+fn correction(action: ApplicationIntent, ended: &Ended) -> Option<String> {
+    let name = &ended.process.assembly;
+    if ended.tally.failed == 0 {
+        return None;
+    }
+    match action {
+        ApplicationIntent::Destroy if has_option("--latest") => None,
+        ApplicationIntent::Destroy => Some(format!(
+            "after a correction of its scripts is published, `windlass app destroy {name} --latest` runs them instead"
+        )),
+        ApplicationIntent::Launch => Some(format!(
+            "after a correction of its scripts is published, `windlass app destroy {name} --latest` removes it; then \
+             launch it again"
+        )),
+        ApplicationIntent::Reconfigure => None,
+    }
+}
+
+/// Tells whether the arguments of the program contain an option.
+fn has_option(option: &str) -> bool {
+    let mut arguments = std::env::args_os().skip(1).take_while(|word| word != "--");
+    arguments.any(|word| word.to_string_lossy().starts_with(option))
 }
 
 fn print_ended_json(
@@ -635,7 +695,9 @@ fn print_ended_json(
     undone: Diff,
     failures: Vec<FailedStepView>,
     rolling: Vec<RollingView>,
+    refusal: Option<&windlass::Error>,
 ) -> ExitCode {
+    let refusal_text = refusal.map(ToString::to_string);
     let view = EndedView {
         version: 1,
         assembly: ended.process.assembly.clone(),
@@ -650,6 +712,10 @@ fn print_ended_json(
         failures,
         rolling,
         rolled_back: ended.rolled_back,
+        outdated: (!ended.outdated.is_empty()).then(|| OutdatedView::of(&ended.outdated)),
+        error: refusal_text
+            .as_deref()
+            .map(|text| ErrorView::new(refusal.and_then(windlass::Error::code), text)),
     };
     print_json(&view);
     code(ended)

@@ -57,7 +57,7 @@ async fn read(windlass: &Windlass, args: &StatusArgs) -> Result<StatusView, wind
 
 fn show(windlass: &Windlass, args: &StatusArgs, view: &StatusView) -> ExitCode {
     // If the status of a single component is requested, all its nodes are listed.
-    let tree = Tree { now: windlass.now(), whole: args.all || args.component.is_some() };
+    let tree = Tree::new(windlass.now(), args.all || args.component.is_some());
     match args.print.format {
         Format::Json => print_json(view),
         Format::Human if args.name.is_none() => print_all(tree, view),
@@ -86,6 +86,7 @@ fn print_all(tree: Tree, view: &StatusView) -> ExitCode {
 
 fn print(tree: Tree, assemblies: &[&AssemblyView], one_part: bool) -> ExitCode {
     for (at, assembly) in assemblies.iter().enumerate() {
+        let tree = Tree { is_application: assembly.application.is_some(), ..tree };
         if at > 0 {
             say!();
         }
@@ -93,7 +94,7 @@ fn print(tree: Tree, assemblies: &[&AssemblyView], one_part: bool) -> ExitCode {
         if let Some(application) = assembly.application.as_ref().filter(|_| !one_part) {
             applications::print_details(tree.now, application);
         }
-        print_undecided(&assembly.name, &assembly.undecided, tree.whole, one_part);
+        print_undecided("  ", &assembly.name, &assembly.undecided, tree.whole, one_part);
         if one_part {
             tree.print_alone(&assembly.components);
         } else {

@@ -14,7 +14,7 @@ use windlass::model::{AssemblyName, Timestamp};
 use super::{fail, grace, open, plural};
 use crate::args::{Format, MetricArgs, MetricCommand, WatchArgs};
 use crate::failure::fault;
-use crate::output::{BAD, DIM, GOOD, ODD, continued, one_line, say, styled, tell};
+use crate::output::{BAD, DIM, GOOD, ODD, brief, continued, one_line, say, styled, tell};
 use crate::{codes, exit, signals};
 
 /// Maximum number of received metric readings that the daemon has not processed yet.
@@ -130,7 +130,9 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
         }
         Notice::StatusChanged { assembly, status } => {
             let style = if status.failed { BAD } else { GOOD };
-            say!("{at} {assembly}: {}", styled(style, one_line(&described(status))));
+            let message = status.message.as_deref().filter(|message| !message.trim().is_empty());
+            let message = message.map(|message| format!(": {}", brief(message))).unwrap_or_default();
+            say!("{at} {assembly}: {}", styled(style, format!("{}{message}", status.word())));
         }
         Notice::Adopted { assembly, factory, natural_id } => {
             say!(

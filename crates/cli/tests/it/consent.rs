@@ -193,6 +193,17 @@ fn a_reader_of_a_new_value_is_not_replaced_by_surprise() {
     let json = env.run(&[&up[..], &["--format", "json"]].concat());
     assert_eq!(json.code(), Some(2), "it is the first plan now: {json}");
     env.ok(&[&up[..], &["--yes"]].concat());
+    // JSON output tells which inputs are outdated, and why no further process updates them.
+    let json = env.run(&["up", "row", "-p", "size=medium", "--format", "json"]);
+    assert_eq!(json.code(), Some(1), "{json}");
+    let ended: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(ended["status"], "completed", "{json}");
+    assert_eq!(ended["outdated"], serde_json::json!({"elements": ["row__b"], "relationships": []}), "{json}");
+    assert_eq!(ended["error"]["code"], "WL0541", "{json}");
+    assert!(
+        ended["error"]["message"].as_str().unwrap().contains("removes or replaces existing parts"),
+        "{json}"
+    );
     let again = env.run(&["up", "row", "-p", "size=huge", "--yes"]);
     assert_eq!(again.code(), Some(0), "{again}");
     assert!(

@@ -449,6 +449,8 @@ fn parameters() {
        |
     79 |       initial-quantity: ${numOfServers}
        |                         ^^^^^^^^^^^^^^^
+       |
+       = help: `numOfServers` is given by `-p numOfServers`
 
     1 error; nothing was changed
     ");
@@ -458,6 +460,32 @@ fn parameters() {
        |
     79 |       initial-quantity: ${numOfServers}
        |                         ^^^^^^^^^^^^^^^
+       |
+       = help: `numOfServers` is given by `-p numOfServers`
+
+    1 error; nothing was changed
+    ");
+    env.write("params.yaml", "data: x\nnumOfServers: six\n");
+    assert_snapshot!(env.refuses(&["up", "h_bta", "--params", "params.yaml"]), @"
+    error[WL0120]: a whole number from 0 is needed, and this is `six`
+      --> h_bta/assembly.yaml:79:25
+       |
+    79 |       initial-quantity: ${numOfServers}
+       |                         ^^^^^^^^^^^^^^^
+      ::: params.yaml:2:1
+       = note: given here
+
+    1 error; nothing was changed
+    ");
+    let by_variable = TestEnv::with("h_bta").with_variable("WINDLASS_PARAM_NUMOFSERVERS", "seven");
+    assert_snapshot!(by_variable.refuses(&["up", "h_bta"]), @"
+    error[WL0120]: a whole number from 0 is needed, and this is `seven`
+      --> h_bta/assembly.yaml:79:25
+       |
+    79 |       initial-quantity: ${numOfServers}
+       |                         ^^^^^^^^^^^^^^^
+       |
+       = help: `numOfServers` is given by an environment variable
 
     1 error; nothing was changed
     ");

@@ -265,15 +265,15 @@ fn an_application_is_launched_checked_changed_and_destroyed() {
     assert_snapshot!(env.ok(&["app", "destroy", "vm"]).out(), @r"
       - vm removed
     1 to remove
-    vm: 1 step, up to 1 at once (p5 down)
+    vm: 1 step, up to 1 at once (p5 destroy)
        s1 vm Uninstall
 
     ok        vm Uninstall LONG
 
-    done: vm is down (LONG)
+    done: vm is destroyed (LONG)
     ");
     assert_eq!(machines(&env), 0);
-    assert!(env.ok(&["history", "vm"]).out().contains("down"), "the history stays");
+    assert!(env.ok(&["history", "vm"]).out().contains("destroy"), "the history stays");
     env.is_quiet();
 }
 
@@ -904,6 +904,164 @@ fn processes_are_launches_and_reconfigurations() {
         .map(|process| process["intent"].as_str().unwrap())
         .collect();
     assert_eq!(intents, ["launch", "reconfigure"], "{history}");
+
+    let larger = ["app", "reconfigure", "vm", "-p", "configuration.size=huge", "--queue"];
+    assert!(env.ok(&larger).out().starts_with("vm: reconfigure is queued"));
+    env.ok(&["cancel", "vm", "q4"]);
+    assert!(
+        env.ok(&["app", "launch", "VM", "--name", "b", "--queue"]).out().starts_with("b: launch is queued")
+    );
+    env.ok(&["cancel", "b", "q5"]);
+    assert!(env.ok(&["app", "destroy", "vm", "--queue"]).out().starts_with("vm: destroy is queued"));
+    assert_eq!(env.json(&["ps"])["requests"][0]["intent"], "destroy");
+    daemon_until(&env, "vm: p7 completed", 1);
+    let log = env.ok(&["log", "vm"]).out();
+    for line in ["q4 reconfigure withdrawn", "p7 destroy completed"] {
+        assert!(log.contains(line), "{log}");
+    }
+}
+
+/// The scripts of a published revision have mistakes. After a correction, `app destroy --latest` runs the corrected
+/// scripts. The advice after a failure names commands for applications, whatever command has failed.
+#[test]
+fn a_mistake_in_published_scripts_is_corrected() {
+    let env = cloud();
+    let (launch, destroy) = (env.read("scripts/vm/launch.py"), env.read("scripts/vm/destroy.py"));
+    env.edit("scripts/vm/destroy.py", "import", "import sys; sys.exit(3)\nimport");
+    publish(&env);
+    env.ok(&["app", "launch", "VM", "--name", "a"]);
+    env.edit("scripts/vm/launch.py", "import", "import sys; sys.exit(3)\nimport");
+    publish(&env);
+    let failed = env.run(&["app", "launch", "VM", "--name", "b"]);
+    assert_eq!(failed.code(), Some(1), "{failed}");
+    let advice = "`windlass app destroy b --latest` removes it; then launch it again";
+    assert!(failed.stdout.contains("not done: launch of b failed: "), "{failed}");
+    assert!(failed.stdout.contains(advice), "{failed}");
+    assert!(env.run(&["retry", "b"]).stdout.contains(advice));
+    for command in [&["app", "destroy", "a"][..], &["retry", "a"], &["down", "a"]] {
+        let failed = env.run(command);
+        assert_eq!(failed.code(), Some(1), "{failed}");
+        assert!(failed.stdout.contains("not done: destroy of a failed: "), "{failed}");
+        assert!(
+            failed.stdout.contains("`windlass app destroy a --latest` runs them instead")
+                && !failed.stdout.contains("FILE"),
+            "{failed}"
+        );
+    }
+    let still = env.run(&["app", "destroy", "a", "--latest"]);
+    assert_eq!(still.code(), Some(1), "the latest revision has the mistake, too: {still}");
+    assert!(still.stdout.contains("`windlass app destroy a --latest` resumes the process"), "{still}");
+
+    env.write("scripts/vm/launch.py", launch);
+    env.write("scripts/vm/destroy.py", destroy);
+    publish(&env);
+    assert_eq!(env.run(&["app", "destroy", "a"]).code(), Some(1), "its own revision has the mistake");
+    let dry = env.ok(&["app", "destroy", "a", "--latest", "--dry-run"]);
+    assert!(dry.out().contains("- vm removed"), "{dry}");
+    env.ok(&["app", "destroy", "b", "a", "--latest"]);
+    assert_eq!(machines(&env), 0);
+    env.ok(&["app", "launch", "VM", "--name", "b"]);
+}
+
+/// After a failed reconfiguration, the status names the command that applies the values again.
+#[test]
+fn a_failed_reconfiguration_is_retried() {
+    let env = cloud();
+    env.edit(
+        "scripts/vm/reconfigure.py",
+        "    trace(\"reconfigure",
+        "    os.path.exists(path(\"bad\")) and sys.exit(\"no space\")\n    trace(\"reconfigure",
+    );
+    publish(&env);
+    env.ok(&["app", "launch", "VM"]);
+    env.write("cloud/bad", "");
+    let failed = env.run(&["app", "reconfigure", "vm", "-p", "configuration.size=large"]);
+    assert_eq!(failed.code(), Some(1), "{failed}");
+    assert!(failed.stdout.contains("not done: reconfigure of vm failed: "), "{failed}");
+    for command in [&["status", "vm"][..], &["status"]] {
+        let status = env.ok(command).out();
+        assert!(status.contains("uncertain; `windlass retry vm` applies them again"), "{status}");
+    }
+    std::fs::remove_file(env.path("cloud/bad")).unwrap();
+    env.ok(&["retry", "vm"]);
+    env.ok(&["app", "check"]);
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
+}
+
+/// The revision of an application is no longer published. The errors name the command that gives it another.
+#[test]
+fn an_application_of_an_unpublished_revision_gets_the_latest() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    env.ok(&["app", "unpublish", "VM"]);
+    publish(&env);
+    env.ok(&["app", "unpublish", "VM Factory"]);
+    env.ok(&["app", "publish", "factory.yaml", "--name", "VM Factory", "--scripts", "scripts"]);
+    let larger = ["app", "reconfigure", "vm", "-p", "configuration.size=large"];
+    assert_snapshot!(env.refuses(&larger), @"error[WL0650]: `vm` belongs to revision 1 of `VM`, which is no longer published; `windlass app reconfigure vm --latest` switches it to revision 2");
+    assert_snapshot!(env.refuses(&["app", "discover", "factory"]), @"error[WL0650]: `factory` belongs to revision 1 of `VM Factory`, which is no longer published; `windlass app reconfigure factory --latest` switches it to revision 2");
+    env.ok(&[&larger[..], &["--latest"]].concat());
+    env.ok(&["app", "reconfigure", "factory", "--latest"]);
+    env.ok(&["app", "discover", "factory"]);
+}
+
+/// A discovery whose output can't be used names the problem once, with its place.
+#[test]
+fn a_problem_of_a_discovery_is_named_once() {
+    let env = cloud();
+    env.edit(
+        "scripts/vm/discover.py",
+        "trace(\"discover\")",
+        "print('{\"instances\": {\"i-1\": {}, \"i-1\": {}}}'); sys.exit(0)",
+    );
+    env.ok(&["app", "publish", "factory.yaml", "--name", "VM Factory", "--scripts", "scripts"]);
+    env.ok(&["app", "reconfigure", "factory", "--latest"]);
+    assert_snapshot!(env.run(&["app", "discover", "factory"]).stderr, @r#"
+    error[WL0758]: the discovery of `factory` failed: the output of `discover.py` can't be used: stdout of discover.py:1:27: error[WL0010]: key `i-1` is given twice
+        | {"instances": {"i-1": {}, "i-1": {}}}
+        stdout of discover.py:1:16: first given here
+        help: remove or rename one of the two
+    "#);
+}
+
+/// People see the beginning of a long message of a status, and JSON output contains all of it. An empty message is not
+/// printed.
+#[test]
+fn a_long_message_of_a_status_is_shortened() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-1"]);
+    let ill = |text: &str| {
+        env.write("cloud/i-1", format!(r#"{{"ip": "203.0.113.9", "size": "small", "ill": "{text}"}}"#));
+    };
+    ill(&"x".repeat(3000));
+    let short = format!("degraded: {}… (3000 characters; `--format json` shows all)\n", "x".repeat(300));
+    assert_eq!(env.ok(&["app", "check"]).out(), format!("vm: changed, {short}"));
+    for command in [&["status"][..], &["status", "vm"]] {
+        let status = env.ok(command).out();
+        assert!(status.contains("xxx… (3000 characters; ") && !status.contains(&"x".repeat(301)), "{status}");
+    }
+    assert!(env.ok(&["status", "--format", "json"]).out().contains(&"x".repeat(3000)));
+    ill("");
+    assert_eq!(env.ok(&["app", "check"]).out(), "vm: changed, degraded\n");
+    let status = env.ok(&["status", "vm"]).out();
+    assert!(!status.contains(", ,") && !status.contains(" ,"), "{status}");
+}
+
+/// A script reports the secret of its factory as the name of an instance. The failure names this secret.
+#[test]
+fn a_name_with_a_secret_of_the_factory_is_refused() {
+    let env = cloud();
+    env.edit(
+        "scripts/vm/launch.py",
+        "instanceId=instance)",
+        "instanceId=instance, name=factory[\"configuration.token\"])",
+    );
+    publish(&env);
+    let failed = env.run(&["app", "launch", "VM"]);
+    assert_eq!(failed.code(), Some(1), "{failed}");
+    let why =
+        "the name of the instance holds the value of `configuration.token` of its factory, which is secret";
+    assert!(failed.stdout.contains(why), "{failed}");
 }
 
 /// A stop ends a health check that hangs.
@@ -1217,7 +1375,7 @@ fn a_lost_destroy_is_repeated() {
     env.processes().iter().filter(|process| process.is_supervisor()).for_each(Process::kill);
     env.is_quiet();
     std::fs::remove_file(env.path("cloud/hold")).unwrap();
-    assert_snapshot!(env.refuses(&["app", "command", "vm", "control.resize", "-a", "size=large"]), @"error[WL0762]: `vm` is being destroyed; finish that with `windlass app destroy vm`");
+    assert_snapshot!(env.refuses(&["app", "command", "vm", "control.resize", "-a", "size=large"]), @"error[WL0762]: `vm` is being destroyed; finish that with `windlass app destroy vm` (`--latest` runs the scripts of the latest revision)");
     for args in [&["-p", "configuration.size=large"][..], &["--latest"]] {
         // The command also removes files of the killed supervisor.
         let run = env.run(&[&["app", "reconfigure", "vm"][..], args].concat());
@@ -1266,8 +1424,8 @@ fn without_an_instance_nothing_is_reconfigured() {
     let reconfigure =
         |name: &str, args: &[&str]| env.refuses(&[&["app", "reconfigure", name][..], args].concat());
     let larger = ["-p", "configuration.size=large"];
-    assert_snapshot!(reconfigure("a", &larger), @"error[WL0762]: the launch of `a` has not succeeded, so it can't be reconfigured; repeat the launch with `windlass retry a`, or remove it with `windlass app destroy a`");
-    assert_snapshot!(reconfigure("b", &larger), @"error[WL0762]: `b` is being destroyed; finish that with `windlass app destroy b`");
+    assert_snapshot!(reconfigure("a", &larger), @"error[WL0762]: the launch of `a` has not succeeded, so it can't be reconfigured; repeat the launch with `windlass retry a`, or remove it with `windlass app destroy a` (`--latest` runs the scripts of the latest revision)");
+    assert_snapshot!(reconfigure("b", &larger), @"error[WL0762]: `b` is being destroyed; finish that with `windlass app destroy b` (`--latest` runs the scripts of the latest revision)");
     env.edit("vm.yaml", "        factory.reconfigurationScript: /vm/reconfigure.py\n", "");
     env.edit("vm.yaml", "{size: configuration(string), ", "{");
     publish(&env);
@@ -1331,7 +1489,7 @@ fn a_reconfiguration_is_planned_and_queued() {
     longest chain: s1
     ");
     let queued = env.ok(&[&larger[..], &["--queue"]].concat());
-    assert!(queued.out().starts_with("vm: up is queued for `windlass run`"), "{queued}");
+    assert!(queued.out().starts_with("vm: reconfigure is queued for `windlass run`"), "{queued}");
     assert!(
         env.refuses(&[&larger[..], &["--dry-run", "-o", "plan"]].concat())
             .contains("can't be saved as a plan")
@@ -1365,10 +1523,14 @@ fn a_malformed_entry_of_a_discovery_affects_no_other() {
     let discovered = |options: &[&str]| {
         let run = env.run(&[&["app", "discover", "factory"], options].concat());
         assert_eq!(run.code(), Some(1), "{run}");
-        // The problem names its place after the message.
+        // The place is before the problem.
         let shown = run.out();
         let shown = shown.lines().filter(|line| !line.starts_with(' '));
-        shown.map(|line| line.split(": stdout of").next().unwrap().to_owned()).collect::<Vec<_>>().join("\n")
+        let without_place = |line: &str| match line.split_once(" stdout of") {
+            Some((head, problem)) => format!("{head} {}", problem.split_once("]: ").unwrap().1),
+            None => line.to_owned(),
+        };
+        shown.map(without_place).collect::<Vec<_>>().join("\n")
     };
     assert_snapshot!(discovered(&["--dry-run"]), @r#"
     i-own: known, application `vm`: the output of `discover.py` can't be used: instance `i-own`: `name`: expected a string, found null
@@ -1523,9 +1685,10 @@ fn a_renamed_location_is_declared_again() {
     env.ok(&["app", "launch", "VM", "--name", "a", "-p", "configuration.size=small"]);
     let before = env.read("windlass.yaml");
     env.edit("windlass.yaml", "  here:", "  there:");
+    assert_snapshot!(env.refuses(&["app", "launch", "VM", "--dry-run"]), @"error[WL0751]: scripts of the environment `default` run at the location `here`, which `windlass.yaml` does not declare (there are `there`); choose another by `windlass env service add default --location NAME --replace`");
     env.ok(&["env", "service", "add", "default", "--location", "there", "--replace"]);
     let larger = ["app", "reconfigure", "a", "-p", "configuration.size=large"];
-    assert_snapshot!(env.refuses(&larger), @"error[WL0513]: VM revision 1:2:1: `vm` can't be placed: `windlass.yaml` declares no location `here`; did you mean `there`? Existing parts keep their location: if it was removed or renamed, declare `here` again");
+    assert_snapshot!(env.refuses(&larger), @"error[WL0513]: `vm` can't be placed: `windlass.yaml` declares no location `here`; did you mean `there`? Existing parts keep their location: if it was removed or renamed, declare `here` again");
     let destroyed = env.run(&["app", "destroy", "a"]);
     assert!(destroyed.stdout.contains("declare `here` again"), "{destroyed}");
     env.write(
@@ -1977,11 +2140,18 @@ fn a_stated_natural_id_of_another_application_is_refused() {
     for command in [&["retry", "a"][..], &["app", "destroy", "a"], &["app", "destroy", "a", "--dry-run"]] {
         let refused = env.refuses(&[command, &["--assume", "done", "--natural", "i-other"]].concat());
         assert!(refused.contains("the natural id `i-other` of `factory` belongs to `other`"), "{refused}");
+        assert!(!refused.contains("note: "), "a note would belong to an answer that is used: {refused}");
     }
     assert_eq!((count(&env, "destroy"), machines(&env)), (0, 1));
+    // The lines about the call belong to the application, so they are indented more than its line.
+    let status = env.ok(&["status"]).out();
+    let mut below = status.lines().skip_while(|line| !line.starts_with("    a "));
+    assert_eq!(below.nth(1), Some("      vm Install: its outcome is unknown"), "{status}");
+    assert!(below.next().unwrap().starts_with("        check it, then run `windlass retry a"), "{status}");
 
     env.write("cloud/i-own", r#"{"ip": "203.0.113.9", "size": "slow"}"#);
-    env.ok(&["retry", "a", "--assume", "done", "--natural", "i-own"]);
+    let answered = env.ok(&["retry", "a", "--assume", "done", "--natural", "i-own"]);
+    assert_snapshot!(answered.stderr, @"note: outputs `compute.ip` and `compute.size` of `vm` are unknown without `--published`; a health check may report them later");
     let run = env.run(&["app", "launch", "VM", "--name", "b", "-p", "configuration.id=i-own"]);
     assert!(run.out().contains("the natural id `i-own`, which `a` has"), "{run}");
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use windlass_model::assembly::Relationship;
 use windlass_model::policy::Policy;
 use windlass_model::{DescriptorName, Template};
-use windlass_source::{Code, Diagnostic, Diagnostics, Source, Span};
+use windlass_source::{Code, Diagnostic, Diagnostics, Place, Source, Span};
 
 use super::bind::Values;
 use super::elements::Elements;
@@ -59,15 +59,19 @@ impl<'a> Composer<'a> {
 
     /// Reports an error. If an earlier error has a place that overlaps with `span`, the new error is dropped.
     pub(super) fn error(&mut self, source: &Arc<Source>, code: Code, span: Span, message: impl Into<String>) {
-        let follows =
-            self.diagnostics.iter().filter(|said| said.is_error()).filter_map(Diagnostic::place).any(
-                |said| {
-                    let at = said.span();
-                    Arc::ptr_eq(said.source(), source) && at.start < span.end && span.start < at.end
-                },
-            );
+        self.report(Diagnostic::error(code, message).at(source.place(span)));
+    }
+
+    /// Adds an error, as [`error`](Self::error) does.
+    pub(super) fn report(&mut self, error: Diagnostic) {
+        let overlaps = |said: &Place, own: &Place| {
+            let (at, span) = (said.span(), own.span());
+            Arc::ptr_eq(said.source(), own.source()) && at.start < span.end && span.start < at.end
+        };
+        let mut said = self.diagnostics.iter().filter(|said| said.is_error()).filter_map(Diagnostic::place);
+        let follows = error.place().is_some_and(|own| said.any(|said| overlaps(said, own)));
         if !follows {
-            self.diagnostics.push(Diagnostic::error(code, message).at(source.place(span)));
+            self.diagnostics.push(error);
         }
     }
 

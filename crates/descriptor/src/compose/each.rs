@@ -233,7 +233,7 @@ impl Composer<'_> {
 
     /// Tells whether the user gives a value to the property. A user can give values only to properties of the
     /// outermost assembly.
-    fn is_given(&self, element: &ElementName, property: &PropertyName) -> bool {
+    pub(super) fn is_given(&self, element: &ElementName, property: &PropertyName) -> bool {
         *element == ElementName::from(self.request.name)
             && self.request.parameters.contains_key(property.as_str())
     }
@@ -251,6 +251,11 @@ impl Composer<'_> {
         }
         let found = self.elements.find(element)?.properties.get(property)?;
         whole::place(&self.sources, found.origin.as_ref()?)
+    }
+
+    /// Returns the source of a parameter in words, if the parameter comes from an argument or an environment variable.
+    pub(super) fn source_of_parameter(&self, property: &PropertyName) -> Option<&str> {
+        self.parameters.places.sources.get(property.as_str()).map(String::as_str)
     }
 
     /// Follows a chain of properties. If `value` is a single `${…}` that reads a property, the method continues

@@ -84,6 +84,9 @@ pub struct GivenPlaces {
     pub left_out: BTreeMap<String, BTreeSet<String>>,
     /// Paths of files, by the name of a parameter. The value of the parameter is the whole text of the file.
     pub files: BTreeMap<String, String>,
+    /// For each parameter that comes from an argument or from an environment variable, its source in words, such as
+    /// `` by `-p nodes` ``.
+    pub sources: BTreeMap<String, String>,
 }
 
 impl GivenPlaces {
@@ -94,6 +97,7 @@ impl GivenPlaces {
         self.entries.extend(other.entries.get(name).map(|places| (owned(), places.clone())));
         self.left_out.extend(other.left_out.get(name).map(|names| (owned(), names.clone())));
         self.files.extend(other.files.get(name).map(|file| (owned(), file.clone())));
+        self.sources.extend(other.sources.get(name).map(|source| (owned(), source.clone())));
     }
 }
 

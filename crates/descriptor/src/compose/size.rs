@@ -31,7 +31,14 @@ pub(super) fn size(
                     bounds.increment == Some(0) && (Bounds { increment: None, ..bounds }).problem().is_none();
                 let wrong = if steps { &cluster.increment } else { &cluster.initial };
                 let span = wrong.as_ref().map_or(cluster.span, |value| value.span);
-                composer.error(&frame.assembly.source, codes::BAD_BOUNDS, span, problem);
+                let place = frame.assembly.source.place(span);
+                let diagnostic = Diagnostic::error(codes::BAD_BOUNDS, problem).at(place);
+                let template = wrong.as_ref().map(|value| bound(composer, frame, value));
+                let diagnostic = match template {
+                    Some(template) => given(composer, &template, diagnostic),
+                    None => diagnostic,
+                };
+                composer.report(diagnostic);
                 return None;
             }
             let minimum = bounds.minimum.unwrap_or(1);
@@ -60,7 +67,7 @@ fn number(
     value: Option<&Value>,
 ) -> Result<Option<u32>, Reported> {
     let Some(value) = value else { return Ok(None) };
-    let template = composer.values.bind(value, frame.binder(frame.owner), false);
+    let template = bound(composer, frame, value);
     let known = composer.known(&template);
     let source = &frame.assembly.source;
     match known.as_ref().map(|known| known.text.trim().parse()) {
@@ -71,7 +78,9 @@ fn number(
                 _ => "this secret is none".to_owned(),
             };
             let message = format!("a whole number from 0 is needed, and {shown}");
-            composer.error(source, codes::BAD_NUMBER, value.span, message);
+            let diagnostic = Diagnostic::error(codes::BAD_NUMBER, message).at(source.place(value.span));
+            let diagnostic = given(composer, &template, diagnostic);
+            composer.report(diagnostic);
         }
         Err(Unknown::Property(element, property)) if composer.parameters.is_missing(element, property) => {}
         Err(_) => {
@@ -84,6 +93,25 @@ fn number(
         }
     }
     Err(Reported)
+}
+
+/// Returns the template of the value of a key such as `quantity`.
+fn bound(composer: &mut Composer<'_>, frame: Frame<'_>, value: &Value) -> Template {
+    composer.values.bind(value, frame.binder(frame.owner), false)
+}
+
+/// Completes the error about a number that a `${…}` reads. If the user has given the number as a parameter, the returned
+/// error names the source of the parameter.
+fn given(composer: &Composer<'_>, template: &Template, diagnostic: Diagnostic) -> Diagnostic {
+    let Ok((_, Some((element, property)))) = composer.followed(template.clone()) else { return diagnostic };
+    if !composer.is_given(&element, &property) {
+        return diagnostic;
+    }
+    match (composer.place_of_value(&element, &property), composer.source_of_parameter(&property)) {
+        (Some(place), _) => diagnostic.related(place, "given here"),
+        (None, Some(source)) => diagnostic.help(format!("`{property}` is given {source}")),
+        (None, None) => diagnostic,
+    }
 }
 
 /// Returns the error about a key such as `quantity: ${nodes}`, if the property `nodes` contains null, a list or a

@@ -103,8 +103,12 @@ impl EngineEnv {
 /// column.
 ///
 /// The declaration is the property `deploymentLocation` or `resourceManager` of the element, or else of the assembly.
-/// If neither of them declares such a property, the function returns the origin of the element itself.
+/// If neither of them declares such a property, the function returns the origin of the element itself. For an
+/// application, the function returns `None`: its manifest names no location.
 fn placed_at(world: &World, element: &Element) -> Option<Origin> {
+    if world.assembly.application.is_some() {
+        return None;
+    }
     let said = |of: &Element| {
         let names = [location::DEPLOYMENT_LOCATION, location::RESOURCE_MANAGER];
         names.iter().find_map(|name| of.properties.get(*name)?.origin.clone())

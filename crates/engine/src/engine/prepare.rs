@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use windlass_model::record::{
-    ApplicationIntent, ElementRecord, Event as Happening, EventDraft, Intent, PlanText, ProcessRecord,
-    ProcessStatus, VersionRecord,
+    ApplicationIntent, AssemblyRecord, ElementRecord, Event as Happening, EventDraft, Intent, PlanText,
+    ProcessRecord, ProcessStatus, VersionRecord,
 };
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::{AssemblyName, ProcessId, State, Timestamp};
@@ -150,7 +150,7 @@ impl Engine {
             id,
             assembly: draft.world.assembly.name.clone(),
             intent: draft.intent.clone(),
-            application: application_intent(draft),
+            application: application_intent(&draft.world.assembly, &draft.intent),
             status: ProcessStatus::InProgress,
             plan: PlanText::new(&draft.plan).expect("a plan is plain data"),
             continues,
@@ -186,14 +186,16 @@ impl Engine {
     }
 }
 
-/// Returns [`ApplicationIntent::Launch`] if an `up` launches an application, and [`ApplicationIntent::Reconfigure`] if
-/// an `up` changes a launched application. Returns `None` for other intents, and for assemblies that are not
-/// applications.
-fn application_intent(draft: &Draft) -> Option<ApplicationIntent> {
-    let assembly = &draft.world.assembly;
-    let is_up = assembly.application.is_some() && draft.intent == Intent::Up;
-    let was_launched = assembly.reached.is_some();
-    is_up.then_some(if was_launched { ApplicationIntent::Reconfigure } else { ApplicationIntent::Launch })
+/// Returns the action of an intent on an application: `up` launches an application, or reconfigures an application that
+/// was launched before; `down` destroys it. Returns `None` for other intents, and if `assembly` is no application.
+pub(super) fn application_intent(assembly: &AssemblyRecord, intent: &Intent) -> Option<ApplicationIntent> {
+    assembly.application.as_ref()?;
+    match intent {
+        Intent::Up if assembly.reached.is_some() => Some(ApplicationIntent::Reconfigure),
+        Intent::Up => Some(ApplicationIntent::Launch),
+        Intent::Down => Some(ApplicationIntent::Destroy),
+        _ => None,
+    }
 }
 
 /// Returns the batch of records that begins a process.
@@ -224,7 +226,8 @@ pub(super) fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     }
     world.pairs.put_parted(&mut world.secrets, &mut batch);
     let steps = u32::try_from(draft.plan.work().count()).unwrap_or(u32::MAX);
-    let started = Happening::ProcessStarted { intent: draft.intent.clone(), steps };
+    let (intent, application) = (process.intent.clone(), process.application);
+    let started = Happening::ProcessStarted { intent, application, steps };
     batch = batch.put_process(process.clone()).event(event(world, Some(id), now, started));
     batch.extend(count_heals(world, process));
     if draft.is_new_version {

@@ -8,7 +8,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use windlass_driver::Package;
-use windlass_model::record::{Event as Happening, EventDraft, Intent, LaunchedFrom, ProcessRecord};
+use windlass_model::record::{
+    ApplicationIntent, Event as Happening, EventDraft, Intent, LaunchedFrom, ProcessRecord,
+};
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::{AssemblyName, DescriptorName, ElementName, PropertyName, RequestId, Topology};
 use windlass_secret::{SecretRef, Sensitive};
@@ -19,6 +21,7 @@ use super::consent::Consent;
 use super::core::Engine;
 use super::draft::Draft;
 use super::fingerprint::PlanFingerprint;
+use super::prepare::application_intent;
 use super::prepared::Prepared;
 use super::request::{Answer, Arguments, Desired, Request, Selection, UpOptions};
 use crate::error::EngineError;
@@ -209,10 +212,19 @@ impl Engine {
         by: &Holder,
     ) -> Result<RequestRecord, EngineError> {
         Box::pin(self.refuse_request_without_consent(name, request)).await?;
+        let application = match self.store.assembly(name).await? {
+            Some(assembly) => application_intent(&assembly, &request.intent),
+            None => request
+                .desired
+                .as_ref()
+                .and_then(|desired| desired.application.as_ref())
+                .map(|_| ApplicationIntent::Launch),
+        };
         Ok(RequestRecord {
             id: RequestId(self.store.reserve_process().await?.0),
             assembly: name.clone(),
             intent: request.intent.clone(),
+            application,
             by: by.to_string(),
             created: self.env.clock.now(),
             status: RequestStatus::Pending,
@@ -301,9 +313,10 @@ impl Engine {
         request: &RequestRecord,
         error: &EngineError,
     ) -> Result<(), EngineError> {
-        let RequestRecord { id, assembly, intent, .. } = request;
+        let RequestRecord { id, assembly, intent, application, .. } = request;
         let (why, is_input) = (error.to_string(), error.is_input());
-        let body = Happening::Dismissed { request: *id, intent: intent.clone(), why: Some(why.clone()) };
+        let (intent, application) = (intent.clone(), *application);
+        let body = Happening::Dismissed { request: *id, intent, application, why: Some(why.clone()) };
         let status = RequestStatus::Refused { why, is_input };
         let event = EventDraft { at: self.env.clock.now(), assembly: assembly.clone(), process: None, body };
         let batch = Batch::new().end_request(RequestRecord { status, ..request.clone() }).event(event);

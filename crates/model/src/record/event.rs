@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Intent, ProcessStatus, StepEnd};
+use super::{ApplicationIntent, Intent, ProcessStatus, StepEnd};
 use crate::clock::Timestamp;
 use crate::id::{ProcessId, RequestId, Seq, StepId, TransferId};
 use crate::name::{AssemblyName, ElementName};
@@ -45,6 +45,9 @@ pub enum Event {
         request: RequestId,
         /// The intent that was queued.
         intent: Intent,
+        /// The action on an application. None for other assemblies, and in an event that an older windlass wrote.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        application: Option<ApplicationIntent>,
         /// The name of the requester.
         by: String,
     },
@@ -54,6 +57,9 @@ pub enum Event {
         request: RequestId,
         /// The intent that was queued.
         intent: Intent,
+        /// The action on an application. None for other assemblies, and in an event that an older windlass wrote.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        application: Option<ApplicationIntent>,
         /// The reason of the refusal; none if the requester withdrew the request.
         why: Option<String>,
     },
@@ -88,6 +94,9 @@ pub enum Event {
     ProcessStarted {
         /// The intent that the process executes.
         intent: Intent,
+        /// The action on an application. None for other assemblies, and in an event that an older windlass wrote.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        application: Option<ApplicationIntent>,
         /// The number of steps in the plan of the process.
         steps: u32,
     },

@@ -220,8 +220,8 @@ pub struct ProcessRecord {
     pub assembly: AssemblyName,
     /// The intent that the process executes.
     pub intent: Intent,
-    /// The action of the process on an application: a launch or a reconfiguration. None if the intent is not `Up`,
-    /// or if the assembly is not an application.
+    /// The action of the process on an application: a launch, a reconfiguration or a destruction. None if the intent
+    /// is neither `Up` nor `Down`, or if the assembly is not an application.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<ApplicationIntent>,
     /// The status of the process.
@@ -273,13 +273,10 @@ pub struct ProcessRecord {
 }
 
 impl ProcessRecord {
-    /// Returns the intent for display. For an application, `up` is displayed as `launch` or `reconfigure`.
+    /// Returns the intent for display. For an application, `up` is displayed as `launch` or `reconfigure`, and `down`
+    /// as `destroy`.
     pub fn title(&self) -> String {
-        match self.application {
-            Some(ApplicationIntent::Launch) => "launch".to_owned(),
-            Some(ApplicationIntent::Reconfigure) => "reconfigure".to_owned(),
-            None => self.intent.to_string(),
-        }
+        ApplicationIntent::title(self.application, &self.intent)
     }
 
     /// Returns the unfinished process that this process resumes. A process resumes nothing if its intent begins again
@@ -289,7 +286,7 @@ impl ProcessRecord {
     }
 }
 
-/// The action of an [`Intent::Up`] on an application: a launch or a reconfiguration.
+/// The action of an [`Intent::Up`] or an [`Intent::Down`] on an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApplicationIntent {
@@ -297,6 +294,21 @@ pub enum ApplicationIntent {
     Launch,
     /// The application was launched before, and is reconfigured.
     Reconfigure,
+    /// The application is destroyed.
+    Destroy,
+}
+
+impl ApplicationIntent {
+    /// Returns the intent of a process or of a request for display: the action on the application, or `intent` if
+    /// there is no such action.
+    pub fn title(action: Option<Self>, intent: &Intent) -> String {
+        match action {
+            Some(Self::Launch) => "launch".to_owned(),
+            Some(Self::Reconfigure) => "reconfigure".to_owned(),
+            Some(Self::Destroy) => "destroy".to_owned(),
+            None => intent.to_string(),
+        }
+    }
 }
 
 /// A plan as JSON text. This crate does not interpret the text. Copies share the text.

@@ -119,6 +119,7 @@ pub fn request(assembly: &AssemblyName, id: u64) -> RequestRecord {
         id: RequestId(id),
         assembly: assembly.clone(),
         intent: Intent::Down,
+        application: None,
         by: holder(7).to_string(),
         created: TIME,
         status: RequestStatus::Pending,

@@ -34,7 +34,7 @@ impl Daemon<'_> {
         if !self.tried.insert(request.id) {
             return;
         }
-        let (assembly, what) = (request.assembly.clone(), request.intent.to_string());
+        let (assembly, what) = (request.assembly.clone(), request.title());
         let context = self.work.context.clone();
         self.put_to_work(assembly, what, async move { taken_up(&context, request).await });
     }
@@ -120,10 +120,11 @@ async fn taken_up(context: &Context, request: RequestRecord) -> Result<Option<En
         Err(error) if error.will_pass() => return Ok(None),
         prepared => prepared?,
     };
+    let what = request.title();
     let RequestRecord { id, assembly, intent, by, .. } = request;
     if intent == Intent::Down {
         context.note_removal(&assembly).await;
     }
-    context.tell(Notice::RequestBegins { assembly, request: id, what: intent.to_string(), by }).await;
+    context.tell(Notice::RequestBegins { assembly, request: id, what, by }).await;
     prepared.run(&context.stop).await.map(Some)
 }

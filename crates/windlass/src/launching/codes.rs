@@ -6,8 +6,10 @@ windlass_source::codes! {
          it. The message lists the factories that there are. No script was run.\n\n\
          Launch the factory, and add it: `windlass env service add ENVIRONMENT NAME`.";
     NO_SCRIPTING_SERVICE = "WL0751", "environment without a scripting service",
-        "Scripts run at a location, and the environment has none. No script was run.\n\n\
-         Add a location of `windlass.yaml`: `windlass env service add ENVIRONMENT --location LOCATION`.";
+        "Scripts run at a location, and the environment has none, or `windlass.yaml` does not declare the location of the \
+         environment. No script was run.\n\n\
+         Add a location of `windlass.yaml`: `windlass env service add ENVIRONMENT --location LOCATION`. With `--replace`, \
+         this command replaces the present location.";
     NAME_IN_USE = "WL0752", "name of another assembly",
         "An assembly has the name that the application would get. A launch never changes an assembly that is \
          there. No script was run.\n\n\
@@ -56,7 +58,9 @@ windlass_source::codes! {
          queued, or the change would replace its instance; \
          the message says which. No script was run, and nothing was changed.\n\n\
          `windlass retry NAME` repeats a launch, and `windlass app destroy NAME` removes the application with its \
-         instance. Then launch it again with the new values.";
+         instance. Then launch it again with the new values. If a script of the application's revision has a mistake, \
+         publish a corrected revision, and run `windlass app destroy NAME --latest`: it uses the scripts of the latest \
+         revision.";
     PENDING_REFERENCE = "WL0770", "required reference that is pending",
         "The factory of the application has an interface among `required` in its manifest. Each mapping of that \
          interface must have the instances of another factory, and this one has none. No script was run.\n\n\

@@ -124,6 +124,17 @@ impl<'a> Launchable<'a> {
         let problems = problems.into_iter().map(|problem| problem.diagnostic).collect();
         Ok(Self { published, checked, role, resource, package: Arc::new(package), problems })
     }
+
+    /// Returns the package of the application's scripts.
+    ///
+    /// # Errors
+    /// Returns the problems of the package, if one of them is an error.
+    pub(super) fn package(&self) -> Result<Arc<Package>, Error> {
+        if self.problems.has_errors() {
+            return Err(Error::Input(self.problems.clone()));
+        }
+        Ok(self.package.clone())
+    }
 }
 
 /// Returns the engine's input for an application, with warnings.

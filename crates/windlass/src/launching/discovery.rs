@@ -99,7 +99,7 @@ impl Launcher<'_> {
     ) -> Result<DiscoveryView, Error> {
         let DiscoverOptions { dry_run, exported: adopts_exported } = options;
         let from = self.launched_from(factory).await?;
-        let of_factory = self.windlass.applications().find(&from.title, Some(from.revision)).await?;
+        let of_factory = self.own_revision(factory, &from).await?;
         let checked = check(&of_factory.manifest);
         let discovery = match &checked.role {
             Some(Role::Factory(role)) => role.discovery.clone(),
@@ -219,7 +219,7 @@ impl Launcher<'_> {
     /// revision is no longer published.
     pub async fn discovery_times(&self, factory: &AssemblyName) -> Result<Option<CronExpression>, Error> {
         let from = self.launched_from(factory).await?;
-        let published = self.windlass.applications().find(&from.title, Some(from.revision)).await?;
+        let published = self.own_revision(factory, &from).await?;
         let Some(Role::Factory(role)) = check(&published.manifest).role else { return Ok(None) };
         // The schedule is valid, because the check of manifests refuses invalid schedules.
         Ok(role.discovery.and_then(|discovery| discovery.schedule.value.parse().ok()))

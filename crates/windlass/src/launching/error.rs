@@ -85,6 +85,20 @@ pub enum LaunchError {
         /// The name of the environment.
         environment: String,
     },
+    /// `windlass.yaml` does not declare the location at which the scripts of the environment run.
+    #[error(
+        "scripts of the environment `{environment}` run at the location `{location}`, which `windlass.yaml` does not declare{}; \
+         choose another by `windlass env service add {environment} --location NAME --replace`",
+        there(known)
+    )]
+    UnknownLocation {
+        /// The name of the environment.
+        environment: String,
+        /// The name of the missing location.
+        location: String,
+        /// The names of the declared locations.
+        known: Vec<String>,
+    },
     /// An assembly with the requested name exists already.
     #[error(
         "there is an assembly `{0}` already; `windlass retry {0}` resumes a launch that was interrupted or has failed, and `--name` \
@@ -94,6 +108,21 @@ pub enum LaunchError {
     /// The assembly was not launched from a published application.
     #[error("`{0}` is no application; it has a descriptor")]
     NotAnApplication(AssemblyName),
+    /// The revision from which the application was launched is no longer published.
+    #[error(
+        "`{name}` belongs to revision {revision} of `{title}`, which is no longer published; `windlass app reconfigure {name} \
+         --latest` switches it to revision {latest}"
+    )]
+    RevisionGone {
+        /// The name of the application.
+        name: AssemblyName,
+        /// The title of the application's manifest.
+        title: String,
+        /// The number of the application's revision.
+        revision: u32,
+        /// The number of the latest published revision.
+        latest: u32,
+    },
     /// Values of pins would change, but the manifest has no reconfiguration script.
     #[error(
         "`{name}` has no reconfiguration script, so {} can't change; destroy it and launch it with the new value, or add `factory.reconfigurationScript` to its manifest",
@@ -108,11 +137,14 @@ pub enum LaunchError {
     /// The launch of the application has not succeeded, so there is no instance to change.
     #[error(
         "the launch of `{0}` has not succeeded, so it can't be reconfigured; repeat the launch with `windlass retry {0}`, or \
-         remove it with `windlass app destroy {0}`"
+         remove it with `windlass app destroy {0}` (`--latest` runs the scripts of the latest revision)"
     )]
     NotLaunched(AssemblyName),
     /// The application is being destroyed.
-    #[error("`{0}` is being destroyed; finish that with `windlass app destroy {0}`")]
+    #[error(
+        "`{0}` is being destroyed; finish that with `windlass app destroy {0}` (`--latest` runs the scripts of the latest \
+         revision)"
+    )]
     BeingDestroyed(AssemblyName),
     /// The application is not Active, because its last process has failed or was interrupted. Its instance may exist.
     #[error(
@@ -215,7 +247,7 @@ impl LaunchError {
             Self::NoFactory { .. } | Self::RemovedFactory { .. } => codes::NO_FACTORY,
             Self::SeveralFactories { .. } => codes::SEVERAL_FACTORIES,
             Self::PendingReference { .. } => codes::PENDING_REFERENCE,
-            Self::NoScriptingService { .. } => codes::NO_SCRIPTING_SERVICE,
+            Self::NoScriptingService { .. } | Self::UnknownLocation { .. } => codes::NO_SCRIPTING_SERVICE,
             Self::NameInUse(_) => codes::NAME_IN_USE,
             Self::NotAnApplication(_) => codes::NOT_AN_APPLICATION,
             Self::NoReconfiguration { .. } => codes::NO_RECONFIGURATION,
@@ -224,6 +256,7 @@ impl LaunchError {
             | Self::NotActive { .. }
             | Self::WouldReplace(_)
             | Self::Queued { .. } => codes::NOT_CHANGEABLE,
+            Self::RevisionGone { .. } => windlass_manifest::codes::UNKNOWN_APPLICATION,
             Self::NoDiscovery(_) | Self::NotOneEnvironment { .. } => codes::NO_DISCOVERY,
             Self::Discovery { .. } => codes::DISCOVERY,
             Self::NoCommand { .. } => codes::NO_COMMAND,
@@ -258,10 +291,13 @@ fn near(wanted: &str, known: &[String]) -> String {
     }
 }
 
-/// Describes a failure, with its detail if it has one.
+/// Describes a failure, with its detail if it has one. The detail of an output that can't be used begins with the problem
+/// that the message also names, so this problem is left out of the message.
 pub(crate) fn described(failure: &Failure) -> String {
-    match failure.detail.as_deref().map(str::trim).filter(|detail| !detail.is_empty()) {
-        Some(detail) => format!("{}: {detail}", failure.message),
-        None => failure.message.clone(),
-    }
+    let Some(detail) = failure.detail.as_deref().map(str::trim).filter(|detail| !detail.is_empty()) else {
+        return failure.message.clone();
+    };
+    let problem = detail.lines().next().and_then(|line| Some(line.split_once("]: ")?.1));
+    let start = problem.and_then(|problem| Some(failure.message.split_once(&format!(": {problem}"))?.0));
+    format!("{}: {detail}", start.unwrap_or(&failure.message))
 }

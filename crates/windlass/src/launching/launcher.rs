@@ -23,7 +23,7 @@ use super::desired::{Inputs, Launchable, Services, desired};
 use super::error::LaunchError;
 use super::parameters::given;
 use super::title::free;
-use crate::applications::PublishedApplication;
+use crate::applications::{ApplicationError, PublishedApplication};
 use crate::error::Error;
 use crate::open::Windlass;
 use crate::request::Pending;
@@ -149,6 +149,7 @@ impl<'w> Launcher<'w> {
         let owner = self.factory(&application.role, published, input, &environment).await?;
         let missing = || LaunchError::NoScriptingService { environment: input.environment.to_string() };
         let location = environment.scripting.as_deref().ok_or_else(missing)?;
+        self.is_declared(location, &input.environment)?;
         let name = self.name(input, published, refused).await?;
         let inputs = Inputs {
             name: &name,
@@ -165,6 +166,19 @@ impl<'w> Launcher<'w> {
         // the queued launch.
         desired.options.only_new = true;
         Ok((name, Request::up(desired), warnings))
+    }
+
+    /// Refuses a launch if `windlass.yaml` does not declare the location of the environment's scripts. The engine would
+    /// refuse the launch, too, but with the advice for existing parts, which keep their location.
+    fn is_declared(&self, location: &str, environment: &DocumentName) -> Result<(), LaunchError> {
+        let locations = self.windlass.project().locations();
+        let known: Vec<String> = locations.map(|declared| declared.name.clone()).collect();
+        // Without declared locations, scripts run on this machine, at a location of any name.
+        if known.is_empty() || known.iter().any(|name| name == location) {
+            return Ok(());
+        }
+        let (environment, location) = (environment.to_string(), location.to_owned());
+        Err(LaunchError::UnknownLocation { environment, location, known })
     }
 
     /// Returns the factory of the application `published`. `role` is the role that the manifest declares:
@@ -352,12 +366,40 @@ impl<'w> Launcher<'w> {
         Ok((Request::up(desired).with_consent(Consent::None), warnings))
     }
 
+    /// Returns the request that destroys an application with the scripts of the revision `published`. Without this
+    /// request, the scripts of the application's own revision would run, and a mistake in them could not be corrected.
+    ///
+    /// # Errors
+    /// Returns all problems of the revision's manifest and scripts.
+    pub fn destroy_with(&self, published: &PublishedApplication) -> Result<Request, Error> {
+        let application = Launchable::new(published, self.windlass.drivers())?;
+        Ok(Request::down_with(vec![application.package()?]))
+    }
+
     /// Returns the published application from which an assembly was launched.
     ///
     /// # Errors
     /// Fails if there is no such assembly, or if it was not launched from an application.
     pub async fn launched_from(&self, name: &AssemblyName) -> Result<LaunchedFrom, Error> {
         Ok(launched_from(&self.windlass.snapshot(name).await?)?.clone())
+    }
+
+    /// Returns the published revision to which an application belongs. `from` is the result of
+    /// [`launched_from`](Self::launched_from).
+    ///
+    /// # Errors
+    /// Fails if the revision is not published, for example because its title was unpublished and published again.
+    pub async fn own_revision(
+        &self,
+        name: &AssemblyName,
+        from: &LaunchedFrom,
+    ) -> Result<PublishedApplication, Error> {
+        match self.windlass.applications().find(&from.title, Some(from.revision)).await {
+            Err(Error::Application(ApplicationError::NoRevision { title, revision, latest })) => {
+                Err(LaunchError::RevisionGone { name: name.clone(), title, revision, latest }.into())
+            }
+            found => found,
+        }
     }
 
     /// Returns the applications of a factory. The list is empty for an application.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::Value;
 use windlass_model::record::{
-    CallRecord, Event, Failure, JobRecord, Severity, StepEnd, StepRecord, StepState,
+    ApplicationIntent, CallRecord, Event, Failure, JobRecord, Severity, StepEnd, StepRecord, StepState,
 };
 use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, StepId, Timestamp};
 use windlass_store::{ProcessHistory, Store};
@@ -382,8 +382,9 @@ async fn read_feed(store: &dyn Store, name: &AssemblyName) -> Result<FeedLog, Er
                     let entry = ActivityLog { at, element, severity: Severity::Info, message, data: None };
                     feed.activity.push((None, entry));
                 }
-                Event::Dismissed { request, intent, why } => {
-                    feed.dismissed.push(DismissedLog { at, request, intent: intent.to_string(), why });
+                Event::Dismissed { request, intent, application, why } => {
+                    let intent = ApplicationIntent::title(application, &intent);
+                    feed.dismissed.push(DismissedLog { at, request, intent, why });
                 }
                 Event::Exported { file, .. } => {
                     feed.moves.push(MoveLog { at, way: MoveWay::Exported, file });

@@ -325,8 +325,9 @@ impl Views<'_> {
 
 impl RequestSummary {
     fn new(request: RequestRecord) -> Self {
-        let RequestRecord { id, assembly, intent, by, created, .. } = request;
-        Self { id, assembly, intent: intent.to_string(), by, asked: created }
+        let intent = request.title();
+        let RequestRecord { id, assembly, by, created, .. } = request;
+        Self { id, assembly, intent, by, asked: created }
     }
 }
 

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use windlass::Windlass;
 use windlass::log_stream::{LogContent, LogEntry, LogStream};
 use windlass::model::AssemblyName;
-use windlass::model::record::{Event, Failure, FailureKind, ProcessStatus, Severity, StepEnd};
+use windlass::model::record::{
+    ApplicationIntent, Event, Failure, FailureKind, ProcessStatus, Severity, StepEnd,
+};
 use windlass::view::log::LogFilter;
 
 use super::super::pairs::between;
@@ -132,9 +134,9 @@ fn print_step_end(head: &str, title: &str, end: &StepEnd, millis: u64) {
 /// Returns `None` for all other events.
 fn line(event: &Event) -> Option<String> {
     Some(match event {
-        Event::ProcessStarted { intent, steps } => {
+        Event::ProcessStarted { intent, application, steps } => {
             let steps = usize::try_from(*steps).unwrap_or(usize::MAX);
-            format!("{intent}: {}", plural(steps, "step"))
+            format!("{}: {}", ApplicationIntent::title(*application, intent), plural(steps, "step"))
         }
         Event::ProcessEnded { status, reason } => {
             let style = if *status == ProcessStatus::Completed { GOOD } else { BAD };
@@ -144,9 +146,16 @@ fn line(event: &Event) -> Option<String> {
         Event::StateChanged { element, from, to } => {
             format!("{} {from} → {}", element.local(), styled(state_style(*to), to))
         }
-        Event::Asked { request, intent, by } => format!("{request} {intent}: requested by {by}"),
-        Event::Dismissed { request, intent, why: Some(why) } => format!("{request} {intent} refused: {why}"),
-        Event::Dismissed { request, intent, why: None } => format!("{request} {intent} withdrawn"),
+        Event::Asked { request, intent, application, by } => {
+            format!("{request} {}: requested by {by}", ApplicationIntent::title(*application, intent))
+        }
+        Event::Dismissed { request, intent, application, why } => {
+            let title = ApplicationIntent::title(*application, intent);
+            match why {
+                Some(why) => format!("{request} {title} refused: {why}"),
+                None => format!("{request} {title} withdrawn"),
+            }
+        }
         Event::Exported { file, .. } => format!("exported to {file}"),
         Event::Renamed { from, .. } => format!("renamed; it was {from} before"),
         Event::Imported { file, .. } => format!("imported from {file}"),

@@ -94,7 +94,7 @@ impl Line<'_> {
         let Self { now, all, lead } = self;
         let (application, assembly) = all[0];
         let parts: Vec<&ElementView> = all.iter().filter_map(|(_, of)| of.components.first()).collect();
-        let alike = (!parts.is_empty()).then(|| Alike::new(*now, &parts));
+        let alike = (!parts.is_empty()).then(|| Alike::new(*now, &parts, true));
         let said = alike.as_ref().map(Alike::said).unwrap_or_default();
         let count = if all.len() > 1 { format!(" × {}", all.len()) } else { String::new() };
         let of = format!("{} revision {}{count}", application.title, application.revision);
@@ -103,7 +103,7 @@ impl Line<'_> {
         say!("{lead}{} {} {said}{notes}", self.names(), styled(DIM, of));
         let below = format!("{lead}  ");
         print_process(&below, assembly);
-        print_undecided(&assembly.name, &assembly.undecided, false, false);
+        print_undecided(&below, &assembly.name, &assembly.undecided, false, false);
         if let Some(alike) = alike {
             alike.print_more(lead);
         }

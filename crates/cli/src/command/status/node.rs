@@ -11,7 +11,9 @@ use windlass::view::status::ElementView;
 
 use super::super::process::text;
 use crate::alike;
-use crate::output::{BAD, DIM, ODD, age, elapsed, ending, indent, one_line, print, say, state_style, styled};
+use crate::output::{
+    BAD, DIM, ODD, age, brief, elapsed, ending, indent, one_line, print, say, state_style, styled,
+};
 
 /// A group of parts that share a line: one part, or several parts that are similar. Similar parts have an equal
 /// [`likeness`], which is a key with their state, status and messages.
@@ -19,12 +21,14 @@ pub(super) struct Alike<'v> {
     now: Timestamp,
     first: &'v ElementView,
     all: &'v [&'v ElementView],
+    /// Whether the parts belong to launched applications.
+    is_application: bool,
 }
 
 impl<'v> Alike<'v> {
     /// Creates the group. `all` must not be empty.
-    pub(super) fn new(now: Timestamp, all: &'v [&'v ElementView]) -> Self {
-        Self { now, first: all[0], all }
+    pub(super) fn new(now: Timestamp, all: &'v [&'v ElementView], is_application: bool) -> Self {
+        Self { now, first: all[0], all, is_application }
     }
 
     /// Returns the text that follows the name of the group in its line: the state, and notes such as the age of
@@ -47,7 +51,8 @@ impl<'v> Alike<'v> {
         notes.extend(first.status.clone().filter(|_| !is_stale));
         notes.extend((!since.is_empty()).then(|| ages(self.now, since)));
         notes.extend(first.protected.then(|| "protected".to_owned()));
-        notes.extend(first.message.as_deref().map(|message| one_line(&self.of_all(message)).into_owned()));
+        let message = first.message.as_deref().filter(|message| !message.trim().is_empty());
+        notes.extend(message.map(|message| brief(&self.of_all(message))));
         let notes =
             if notes.is_empty() { String::new() } else { format!(" {}", styled(DIM, notes.join(", "))) };
         format!("{state}{notes}")
@@ -95,7 +100,10 @@ impl<'v> Alike<'v> {
             say!("{below}  {}", styled(BAD, why));
         }
         if self.first.values_in_doubt {
-            let why = "its last Reconfigure did not succeed, so its values are uncertain; the next `up` applies them again";
+            let why = format!(
+                "its last Reconfigure did not succeed, so its values are uncertain; {} applies them again",
+                self.reconfigures_again()
+            );
             say!("{below}  {}", styled(BAD, why));
         }
         if let Some(failure) = &self.first.failure {
@@ -103,6 +111,15 @@ impl<'v> Alike<'v> {
             if let Some(detail) = &failure.detail {
                 print(&indent(&self.detail(detail), &format!("{below}  | ")));
             }
+        }
+    }
+
+    /// Returns the command that applies the values of the group again.
+    fn reconfigures_again(&self) -> String {
+        match self.all {
+            _ if !self.is_application => "the next `up`".to_owned(),
+            [only] => format!("`windlass retry {}`", only.name.assembly()),
+            _ => "`windlass retry NAME`".to_owned(),
         }
     }
 

@@ -47,8 +47,10 @@ pub(super) fn print_additional(assembly: &AssemblyView) {
 }
 
 /// Prints the undecided calls of an assembly, with the commands that decide them. With `whole`, each call has its own
-/// command. `is_part` tells whether `undecided` contains only the calls of one part.
+/// command. `is_part` tells whether `undecided` contains only the calls of one part. `lead` is the indentation of the
+/// lines.
 pub(super) fn print_undecided(
+    lead: &str,
     assembly: &AssemblyName,
     undecided: &[UndecidedView],
     whole: bool,
@@ -65,11 +67,11 @@ pub(super) fn print_undecided(
             (Some(relationship), Some(pair)) => format!(" of {relationship}, {}", pairs::between_two(pair)),
             _ => String::new(),
         };
-        say!("  {}", styled(BAD, format!("{names} {action}{of}: its outcome is unknown")));
+        say!("{lead}{}", styled(BAD, format!("{names} {action}{of}: its outcome is unknown")));
         let it = if calls.len() == 1 { "it" } else { "them" };
         let of = limit(&calls, undecided, is_part);
         say!(
-            "    check {it}, then run `windlass retry {assembly}{of} --assume done`, `not-done` or `failed`"
+            "{lead}  check {it}, then run `windlass retry {assembly}{of} --assume done`, `not-done` or `failed`"
         );
     }
 }

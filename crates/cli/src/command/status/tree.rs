@@ -21,6 +21,8 @@ pub(super) struct Tree {
     pub(super) now: Timestamp,
     /// Whether each node of a large cluster is listed.
     pub(super) whole: bool,
+    /// Whether the parts belong to a launched application.
+    pub(super) is_application: bool,
 }
 
 /// A line of the tree. It shows one part, or several similar parts with a common name, such as `1–6, 8`.
@@ -30,6 +32,11 @@ struct Line<'v> {
 }
 
 impl Tree {
+    /// Returns the options for an assembly with a descriptor.
+    pub(super) fn new(now: Timestamp, whole: bool) -> Self {
+        Self { now, whole, is_application: false }
+    }
+
     /// Prints the parts of an assembly as a tree. Each part is shown by the last segment of its name: `2` for `web__2`.
     pub(super) fn print(self, parts: &[ElementView]) {
         let lines = parts.iter().map(|part| Line { name: last_segment(part).to_owned(), nodes: vec![part] });
@@ -50,7 +57,7 @@ impl Tree {
             let below = format!("{lead}{below}");
             let active = active(&nodes).map(|active| format!(" {}", styled(ODD, active)));
             let count = if nodes.len() > 1 { format!(" ({})", nodes.len()) } else { String::new() };
-            let alike = Alike::new(self.now, &nodes);
+            let alike = Alike::new(self.now, &nodes, self.is_application);
             say!("{lead}{branch}{name}{count} {}{}", alike.said(), active.unwrap_or_default());
             alike.print_more(&below);
             self.print_lines(self.below(&nodes), &below);
