@@ -378,8 +378,7 @@ fn leaves<'n>(
 
 /// Returns the relationships of each resource.
 ///
-/// The list of a resource contains each relationship with a source or target that is the resource itself, or an
-/// element that contains the resource.
+/// A relationship belongs to a resource if one of its sources or targets is the resource, or contains the resource.
 fn ties(topology: &Topology) -> HashMap<&ElementName, Vec<&Relationship>> {
     let mut ties: HashMap<&ElementName, Vec<&Relationship>> = HashMap::new();
     for tie in topology.relationships() {

@@ -33,7 +33,8 @@ pub struct Thing {
     pub generation: u64,
 }
 
-/// The simulated instances and pairs of some assemblies, and the versions of these assemblies.
+/// The simulation of some assemblies: their versions, their instances, and the pairs between the instances. A pair is
+/// one source and one target of a relationship.
 ///
 /// The methods `check_…` return an error if the state violates a rule. The error describes the violation.
 #[derive(Debug, Clone, Default)]
