@@ -49,10 +49,9 @@ use crate::differences::Together;
 use crate::rank;
 use crate::situation::{Options, Situation};
 
-/// The rolling changes of a plan.
+/// The rolling changes of a plan: the groups that change in batches, and the relationships that the batches affect.
 ///
-/// The struct contains the groups that change in batches, and the relationships that the batches affect. It also
-/// contains the groups that cannot change in batches.
+/// The field `together` contains the groups for which the plan can't use batches.
 #[derive(Debug, Default)]
 pub(crate) struct Rolling {
     pub(crate) groups: Vec<RollingGroup>,
