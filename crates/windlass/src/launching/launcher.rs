@@ -348,7 +348,7 @@ impl<'w> Launcher<'w> {
         Ok(launched_from(&self.windlass.snapshot(name).await?)?.clone())
     }
 
-    /// Returns the applications of a factory. The list is empty for an application.
+    /// Returns the applications of a factory. The list is empty if the assembly `factory` is not a factory.
     ///
     /// # Errors
     /// Fails if the store fails.
