@@ -154,7 +154,7 @@ async fn destroy(args: DestroyArgs) -> ExitCode {
     combined(&codes, dry.dry_run)
 }
 
-/// Names the applications that will have no factory after the forced removal of their factory.
+/// Prints the names of the applications that the forced removal of `factory` leaves without a factory.
 async fn tell_orphans(windlass: &Windlass, factory: &AssemblyName) -> Result<(), windlass::Error> {
     let orphans = Launcher::new(windlass).applications_of(factory).await?;
     let names = orphans.iter().map(AssemblyName::as_str).collect::<Vec<_>>();

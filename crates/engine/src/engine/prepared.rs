@@ -257,8 +257,8 @@ impl Ended {
 /// nodes, or a relationship of one of its nodes, has failed. If the process has only added nodes to a group, the
 /// group does not count, because new nodes have no version to return to.
 ///
-/// Returns `None` if the parts had reached the desired version together before the process. Such a process only repairs
-/// or re-creates parts, so a rollback would bring back an unrelated earlier version.
+/// Returns `None` if all parts had reached the desired version before the process. Such a process only repairs or
+/// re-creates parts. Its failure is no reason to return to an earlier version.
 fn failed_group(machine: &ProcessMachine, diff: &Diff) -> Option<ElementName> {
     let assembly = &machine.world.assembly;
     if assembly.reached == assembly.version {

@@ -288,11 +288,11 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Adds to the scope all *producers* of a relationship: the parts that publish the outputs that the
+    /// Adds the *producers* of a relationship to the scope. A producer is a part that publishes an output which the
     /// relationship reads.
     ///
-    /// The plan must change a producer only if the producer is below Installed. The state of all other producers is
-    /// sufficient. `by` is the part that needs the relationship.
+    /// The plan must change the producers that are below Installed. The state of the other producers is sufficient.
+    /// `by` is the part that needs the relationship.
     fn given_to(
         &mut self,
         tie: &Relationship,
