@@ -110,7 +110,7 @@ pub enum CronProblem {
     /// Both fields for days contain a value, or both are `?`. Exactly one of the two fields must be `?`.
     #[error("exactly one of day of the month and day of the week must be `?`")]
     DayFields,
-    /// A list contains a form that must stand alone, because it selects one day. An example of such a form is `L`.
+    /// A list of days contains a form that must stand alone, such as `L` (the last day).
     #[error("`{0}` can't be combined with other days")]
     NotAlone(String),
     /// The offset from the last day of the month is outside of the range 0 to 30.

@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(Package::from_record(pinned.to_record()).unwrap(), pinned);
     }
 
-    /// In the store and in export files, the fields of a record are sorted. The sorted record has the same digest.
+    /// The store and export files sort the fields of a record. Sorting must not change the digest.
     #[test]
     fn the_digest_does_not_depend_on_the_order_of_fields() {
         let pins = |signature: &str| {

@@ -2,8 +2,8 @@
 //!
 //! A command may still be open when its process has ended: a later health check may report the final result.
 //! The store keeps the record of a command as a document of the assembly. While the command is open, the record
-//! of its element contains the command's id. The [arguments](crate::command_arguments) of the command stay
-//! sealed in the store until the command ends, because the engine masks secret arguments in later results.
+//! of its element contains the command's id. The [arguments](crate::command_arguments) of the command stay in the
+//! store, sealed, until the command ends. The engine needs them to mask secret arguments in later results.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -207,9 +207,8 @@ impl Monitor {
         well.into_iter().map(|rule| &rule.target).filter(|part| !unwell.contains(part)).collect()
     }
 
-    /// Passes a received sample to all policies that read its metric. Returns a [`Demand`] for each policy that
-    /// fires now. First, the method calls [`time`](Self::time), because a policy may also fire if samples are
-    /// missing. The result contains the demands from this call, too.
+    /// Counts the missing samples, as [`time`](Self::time) does. Then passes the received sample to all policies that
+    /// read its metric. Returns the [`Demand`]s of both steps.
     pub fn sample(&mut self, now: Timestamp, sample: &Sample) -> Vec<Demand> {
         let mut demands = self.time(now);
         demands.extend(self.rules.iter_mut().filter_map(|rule| rule.sample(now, sample)));

@@ -36,8 +36,8 @@ const CHECK: &str = "check";
 pub struct RecordedJob {
     /// The id of the job.
     pub job: String,
-    /// The call that the job belongs to. `None` for a health check outside of a process. One job of such a check can
-    /// check several applications.
+    /// The call that the job belongs to. `None` for a health check outside of a process, because one job of such a
+    /// check can check several applications.
     pub call: Option<CallId>,
     /// The process that made `call`. `None` if `call` is `None`, or if the id of the call comes from another store.
     pub process: Option<ProcessId>,

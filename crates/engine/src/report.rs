@@ -205,9 +205,10 @@ impl World {
     }
 
     /// Records the natural id that an operator stated for an element. A natural id is the id of an instance outside of
-    /// windlass, for example in a cloud. If the id contains a secret of the assembly, the id is sealed. If not, and the
-    /// assembly is an application, the batch also claims the id. Then no other application of its factory can have this
-    /// id.
+    /// windlass, for example in a cloud.
+    ///
+    /// An id that contains a secret of the assembly is sealed. For any other id of an application, the batch also
+    /// claims the id: no other application of the same factory can then have this id.
     pub(crate) fn call_it(&mut self, element: &ElementName, natural: String, batch: &mut Batch) {
         let mut record = self.instances.of(element);
         let is_secret = KnownSecrets::new(self.secrets.all_texts()).are_in_text(&natural);

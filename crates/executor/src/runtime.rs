@@ -56,9 +56,9 @@ pub trait Runtime: Send + Sync {
     /// [`RuntimeError::UnknownJob`] when there is no such job.
     async fn events(&self, id: &JobId) -> Result<Events, RuntimeError>;
 
-    /// Waits for the end of a job and returns its outcome. Any number of callers may wait, also repeatedly,
-    /// until the job is removed. For a job that is [`Gone`](Found::Gone), the end is
-    /// [`End::Lost`](crate::End::Lost).
+    /// Waits for the end of a job and returns its outcome. Any number of callers may wait at the same time. After the
+    /// end, further calls return the same outcome, until the job is removed. If the job is [`Gone`](Found::Gone), the
+    /// outcome is [`End::Lost`](crate::End::Lost).
     ///
     /// # Errors
     /// [`RuntimeError::UnknownJob`] when there is no such job.

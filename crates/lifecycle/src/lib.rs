@@ -32,7 +32,9 @@
 //! | relationship | removed (*ceased*) before its source or target leaves its state |
 //! | property | a part that publishes an output (a *producer*) is Installed before a reader of the output changes |
 //! | property | a reader is removed, or gets other values, before its producer is removed |
-//! | phase | all parts reach a state before any part continues; a step that an earlier phase needs begins earlier |
+//! | phase | a step begins after all steps of the earlier phases, unless one of them waits for this step |
+//!
+//! A phase is a group of steps, usually of the steps that bring parts to the same state.
 //!
 //! Most order, relationship and property waits are *needs*: if the awaited step fails, the waiting step is
 //! skipped. A phase wait only requires that the awaited steps have ended, even if they have failed. So after

@@ -20,7 +20,8 @@ pub(crate) const COMPONENT: &str = "component";
 /// `i-123`). The value of the key is the name of the application that manages the instance.
 pub(crate) const INSTANCES: &str = "instances";
 
-/// The pins that configure discovery: the application of the found instances, the script and the schedule.
+/// The pins that configure discovery. Their values are the title of the application to which found instances belong,
+/// the script that finds the instances, and the schedule of this script.
 pub(crate) const DISCOVERY: [&str; 3] = ["application", "discoveryScript", "discoverySchedule"];
 
 /// Tells whether the manifest itself declares the pin `id` of a scripted component. The pins of the interfaces

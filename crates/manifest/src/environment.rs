@@ -56,7 +56,8 @@ pub struct Service {
     pub factory: bool,
 }
 
-/// The choice of a service for a component of another service.
+/// The service that was chosen for a component of the type `reference.Service`. The component belongs to another
+/// service.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Choice {
     /// The service whose manifest contains the component.

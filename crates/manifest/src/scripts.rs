@@ -35,8 +35,8 @@ pub enum ScriptSearch {
 /// The kind of place that contains the scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScriptPlace {
-    /// A folder that accompanies a manifest. The image of the scripting service may contain the scripts that
-    /// the folder lacks.
+    /// A folder that accompanies a manifest. The folder may lack scripts, because the image of the scripting service
+    /// may contain them. The scripting service is the location that runs the scripts.
     Package,
     /// A folder that contains all scripts.
     Folder,

@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The folder of an assembly that contains the packages of its parts.
+/// The name of the subfolder in which an assembly keeps the packages of its parts.
 pub(crate) const CONTAINS: &str = "Contains";
 
 /// The names of the folder that contains packages, in current and in old projects.

@@ -24,8 +24,8 @@ use crate::style::Adapter;
 /// property that the script does not report is not compared.
 ///
 /// The search may be an [inventory](Purpose::Inventory): a search for all instances of a factory. The result then also
-/// contains the instances whose updates violate the protocol. The reports of these instances are failures, which
-/// `failed` creates from the problems.
+/// contains the instances with an invalid id or an invalid update. The report of such an instance is a failure, which
+/// `failed` creates from the problems of the instance.
 ///
 /// # Errors
 /// All problems of the output as a whole. If the search is no inventory, also the problems of single instances: the

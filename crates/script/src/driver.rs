@@ -76,8 +76,8 @@ impl Driver for Script {
     /// Returns the characteristics of an action; `None` if this driver does not serve the action.
     ///
     /// If the health check script has the style [`Full`](Style::Full), the characteristics contain a batch key,
-    /// because one run of such a script can observe several instances. Every other run of a script serves only one
-    /// instance, so a failure of the script affects only this instance.
+    /// because one run of such a script can observe several instances. A run of any other script serves a single
+    /// instance, so its failure affects no other instance.
     fn nature(&self, package: &Package, action: &Action) -> Option<Nature> {
         let binding = binding(package, action)?;
         let role = Role::of(package, action)?;

@@ -9,10 +9,12 @@ impl Source {
     /// Creates a source from the bytes of a file.
     ///
     /// # Errors
-    /// [`codes::NOT_UTF8`] for bytes that are not UTF-8. The diagnostic states the offset of the first
-    /// invalid byte, or that the bytes are UTF-16. Its place is in a copy of the text in which invalid bytes
-    /// are replaced by `U+FFFD`. For a known binary format, such as an image, the diagnostic names the format
-    /// and has no place.
+    /// [`codes::NOT_UTF8`] for bytes that are not UTF-8:
+    ///
+    /// - For a known binary format, such as an image, the diagnostic names the format and has no place.
+    /// - For other bytes, the diagnostic states the offset of the first invalid byte, and points to this byte. For
+    ///   UTF-16, it also names the byte-order mark. The diagnostic contains a copy of the text, with `U+FFFD` in place
+    ///   of the invalid bytes.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Arc<Self>, Box<Diagnostic>> {
         Self::from_bytes_with_limit(name, bytes, MAX_SIZE)
     }

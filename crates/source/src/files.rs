@@ -201,7 +201,8 @@ fn is_inherited(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || below("/dev/fd") || below("/proc/self/fd")
 }
 
-/// Converts an error of opening a path. If the path is a link to a missing file, the result says so.
+/// Returns the reason why `path` can't be opened. `error` is the error of the attempt to open it. If the path is a link
+/// to a missing file, the reason names the target of the link.
 fn why(path: &Path, error: io::Error) -> ReadError {
     match path.read_link() {
         Ok(target) if error.kind() == io::ErrorKind::NotFound => ReadError::DanglingLink(target),

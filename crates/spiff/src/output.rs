@@ -38,8 +38,8 @@ pub enum OutputError {
     /// The result has no node at this path.
     #[error("path \"{0}\" not found")]
     NotFound(String),
-    /// The expression in [`Output::evaluate`] is applied to a value that is no map. Such a value has no fields to
-    /// which the expression could refer.
+    /// [`Output::evaluate`] contains an expression, but the selected node is no map. An expression can refer only to
+    /// the fields of a map.
     #[error("no map document")]
     NoMap,
     /// The expression is malformed, or has no value.

@@ -71,8 +71,8 @@ impl Shape {
 
 struct Writer {
     trusting: bool,
-    /// The nodes that contain themselves, each with the name of its definition in `definitions`. The method
-    /// `define` adds a node before it writes the definition, because the definition refers to itself by this name.
+    /// For each node that contains itself, the name of the node's definition in `definitions`. The name is recorded
+    /// before the definition is created, because the definition refers to itself by this name.
     names: Vec<(*const Node, String)>,
     definitions: Map<String, Value>,
 }

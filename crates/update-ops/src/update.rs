@@ -197,7 +197,7 @@ impl Update {
 pub struct Conflict<'u> {
     /// A path of the update on which the method [`conflicts`](Update::conflicts) was called.
     pub path: &'u Path,
-    /// A path of the update that was the argument of [`conflicts`](Update::conflicts).
+    /// A path of the other update, which was the argument of [`conflicts`](Update::conflicts).
     pub other: &'u Path,
 }
 

@@ -351,8 +351,8 @@ pub(crate) fn open_secrets(
     open.iter().filter(secret).map(warning).collect()
 }
 
-/// Returns the parameters as they are recorded. The marker of a secret replaces each sensitive text, and `***` replaces
-/// each other sensitive value. The topology contains the markers of all secrets.
+/// Returns the parameters as they are recorded, without sensitive values. For a sensitive text, the marker of its
+/// secret is recorded; `topology` contains this marker. For a sensitive value of another type, `***` is recorded.
 pub(crate) fn recorded(
     parameters: &BTreeMap<String, Value>,
     topology: &windlass_model::Topology,

@@ -186,8 +186,8 @@ pub(crate) async fn look_for(
 }
 
 /// Converts an instance that a driver found into a candidate for a reference. `asked` contains the properties for which
-/// the driver searched. If the driver reports no location or no resource manager, the candidate gets the value in
-/// `asked`. If the driver reports no property `id`, the natural id becomes this property.
+/// the driver searched. If the driver reports no location, the candidate gets the location in `asked`. The same applies
+/// to the resource manager. If the driver reports no property `id`, this property gets the natural id as its value.
 fn discovered(
     found: Found,
     resource: &DescriptorName,

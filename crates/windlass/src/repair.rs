@@ -107,8 +107,8 @@ fn fixes(found: &[Diagnostic]) -> impl Iterator<Item = &Fix> {
     found.iter().filter_map(Diagnostic::certain_fix)
 }
 
-/// Applies the certain fixes of the diagnostics to the text of their file, and returns the resulting text. All
-/// diagnostics belong to the same file.
+/// Applies the fixes of diagnostics to the text of their file, and returns the resulting text. All diagnostics belong
+/// to the same file. A diagnostic with several fixes is skipped.
 fn texts_of(found: &[Diagnostic]) -> String {
     let text = found.first().and_then(Diagnostic::place).map_or("", |place| place.source().text());
     apply_fixes(text, fixes(found))

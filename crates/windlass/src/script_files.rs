@@ -1,4 +1,4 @@
-//! The files of a folder or an image, among which a check looks for the scripts of manifests.
+//! The files of a folder or an image. A check looks for the scripts of manifests among these files.
 //!
 //! Nothing is run: the files of an image are listed from its layers, or from its unpacked files.
 

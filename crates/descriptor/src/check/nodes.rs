@@ -193,10 +193,9 @@ impl Bounds {
         (self.increment == Some(0)).then(|| "scaling-increment is 0, and must be at least 1".to_owned())
     }
 
-    /// Returns how far below the maximum the number of nodes stays when scaling can add no further step. For
-    /// example, a cluster starts with 1 node, grows by 2 nodes in each step, and has a maximum of 4. The
-    /// cluster can reach 3 nodes, so the result is 1. Returns `None` if scaling can reach the maximum, or if a
-    /// number is not known.
+    /// Returns the difference between the maximum and the largest number of nodes that scaling can reach. For example,
+    /// a cluster starts with 1 node, grows by 2 nodes in each step, and has a maximum of 4. The cluster can reach 3
+    /// nodes, so the result is 1. Returns `None` if scaling can reach the maximum, or if a number is not known.
     fn rest(self) -> Option<u32> {
         let nodes = self.maximum?.checked_sub(self.initial?)?;
         Some(nodes.checked_rem(self.increment?)?).filter(|rest| *rest > 0)

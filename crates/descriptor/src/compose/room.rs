@@ -83,10 +83,11 @@ impl Room {
         self.repeated -= entered;
     }
 
-    /// Checks whether the limits permit `count` more elements. `elements` is the present number of elements of the
-    /// assembly. Returns the error about an exceeded limit, or `None` if the limits permit the elements. After this
-    /// method or [`copy`](Self::copy) has returned an error, the method returns `None` for all further elements. So
-    /// only the first error is reported.
+    /// Checks whether the limits permit `count` more elements, and returns an error if not. `elements` is the present
+    /// number of elements of the assembly.
+    ///
+    /// Only the first error is reported: if this method or [`copy`](Self::copy) has already returned an error, the
+    /// result is `None`.
     pub(super) fn fits(&mut self, elements: usize, count: u32) -> Option<Excess> {
         let more = usize::try_from(count).unwrap_or(usize::MAX);
         let multiplied = if self.repeated > 0 { more } else { more.saturating_sub(1) };

@@ -14,7 +14,7 @@ use crate::reader::canonical as meant;
 /// The position of a value in a descriptor. The position determines the meaning of each `${…}` in the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Position<'a> {
-    /// In a section about the assembly or resource itself, not about its parts: its properties, metrics and policies.
+    /// In the properties, metrics or policies of the assembly or resource itself.
     Own,
     /// The value is in the key `quantity` of a component, or in a key of the component's section `cluster`. Such a
     /// value is a number of nodes.

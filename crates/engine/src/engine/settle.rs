@@ -396,12 +396,17 @@ fn answered(
     Ok(Some(Answered { answer, calls, open }))
 }
 
-/// Returns the natural id that an operator has stated (`natural`), with the element that gets this id. Returns
-/// `None` if no element needs an id.
+/// Returns `natural`, the natural id that an operator has stated, with the element that gets this id. Returns `None` if
+/// no id is stated and no element needs an id.
 ///
-/// `answer` is the outcome that the operator has stated for undecided calls. `unnamed` contains the elements that
-/// need an id if the calls were executed. If a needed id is missing, or if no element needs the stated id, the
-/// function returns an error.
+/// `answer` is the outcome that the operator has stated for undecided calls. If it is [`Assumption::Done`], each
+/// element in `unnamed` needs an id. Otherwise, no element needs an id.
+///
+/// # Errors
+/// - An element needs an id, and no id is stated.
+/// - Several elements need an id. An operator can state only one.
+/// - An id is stated, and no element needs an id.
+/// - The stated id is empty.
 fn named(
     name: &AssemblyName,
     answer: Assumption,

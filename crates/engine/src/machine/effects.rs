@@ -265,8 +265,8 @@ impl ProcessMachine {
         });
     }
 
-    /// Records that an element uses its desired package from now on, if its driver can manage the instance with
-    /// that package.
+    /// Records that an element now uses its desired package. Does nothing if the driver can't manage the existing
+    /// instance of the element with that package.
     pub(super) fn note_package(&mut self, element: &ElementName) {
         let Some(package) = self.world.new_package(element).cloned() else { return };
         self.update_element(element, |record| {

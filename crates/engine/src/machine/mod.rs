@@ -62,7 +62,7 @@ pub(crate) enum Event {
     Observed { call: CallId, result: Result<Observed, Failure>, artifacts: CallArtifacts },
     /// An operator has decided about calls whose outcome the engine can't find out.
     Assume {
-        /// The calls to which the answer of the operator applies. Before this event, these calls are undecided.
+        /// The undecided calls to which `answer` applies.
         calls: Vec<CallRecord>,
         /// The answer of the operator: all actions of `calls` were done, were not done, or failed.
         answer: Assumption,

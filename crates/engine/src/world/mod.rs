@@ -225,9 +225,10 @@ impl World {
         }
     }
 
-    /// Returns the pairs of a relationship between one target and some of its sources, in the order of the
-    /// sources. A source may occur several times in `sources`, because plans of earlier builds list a source once for
-    /// each of its capabilities. The result contains its pair once.
+    /// Returns the pairs of a relationship that connect the nodes of `sources` to `target`, in the order of `sources`.
+    ///
+    /// A node may occur several times in `sources`, because plans of earlier builds list a source once for each of its
+    /// capabilities. The result contains no duplicates.
     pub(crate) fn pairs_at(
         &self,
         assembly: &ElementName,

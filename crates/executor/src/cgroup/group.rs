@@ -30,7 +30,8 @@ const PERIOD: u64 = 100_000;
 /// Minimum quota that the kernel accepts, in microseconds.
 const LEAST_QUOTA: u64 = 1_000;
 
-/// Maximum memory in bytes that a control group may still use after its job, if the group is kept for another job.
+/// Maximum memory in bytes that a control group may still use after its job. If the group uses more, it is not kept for
+/// another job.
 const LITTLE: u64 = 16 << 20;
 
 /// Maximum time for killed processes to disappear.

@@ -145,9 +145,11 @@ where
 }
 
 /// Returns all lines that the first process of an exited container wrote. Usually the lines come from the
-/// container's log. If the container engine was down when the process wrote the last line, this line is missing in
-/// the log. Then the function reads the file [`COPY`] in the job's volume, and returns its lines if the last line
-/// is there. Only a job with the setting [`OnOwnerDeath::Finish`] has this file.
+/// container's log. The log lacks the last line if the container engine was down when the process wrote that line.
+///
+/// If the log lacks the last line, the function also reads the file [`COPY`] in the job's volume. If this file contains
+/// the last line, the function returns the lines of the file. Only a job with the setting [`OnOwnerDeath::Finish`] has
+/// the file.
 pub(crate) async fn all_lines(
     engine: &Engine,
     id: &JobId,

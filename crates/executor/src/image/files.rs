@@ -160,7 +160,8 @@ impl ImageFiles {
         Ok(at)
     }
 
-    /// Returns the path of a folder with all links resolved. Creates the folders that do not exist.
+    /// Resolves all links in the path of a folder, and returns the resolved path. Creates the missing folders of the
+    /// path. `above` contains the parts of the path.
     fn folder(&mut self, above: &[&str]) -> io::Result<String> {
         let mut at = String::new();
         for part in above {

@@ -199,15 +199,15 @@ impl<'a> Part<'a> {
         (rank::CREATED..=rank.min(rank::ACTIVE)).rev().find_map(|rank| self.steps.leave(rank))
     }
 
-    /// Returns the first step after which the part has a given [rank], or a higher one.
+    /// Returns the step with which the part reaches a given [rank]. The first of these rules that applies determines
+    /// the step:
     ///
-    /// Usually, this step raises the part. In two cases, it is the last step that lowers the part:
+    /// - A part that is Broken, or that the plan heals, may still run. If no step takes such a part below the rank, the
+    ///   result is the last step that lowers the part.
+    /// - If the rank is that of Absent, the result is the step that removes the old instance.
+    /// - Otherwise, the result is the first step that raises the part to the rank, or to a higher rank.
     ///
-    /// - The rank is that of Absent. The step then removes the old instance.
-    /// - The part is Broken, or the plan heals it, and no step takes the part below the rank. Such a part may still
-    ///   run, so it is safely at the rank only after its last step down.
-    ///
-    /// Returns `None` if the part has the rank already, or never reaches the rank.
+    /// Returns `None` if there is no such step. For example, the part already has the rank, or never reaches it.
     pub(crate) fn reaching(&self, rank: u8) -> Option<Draft> {
         // A Broken part may still run. So a step that needs the part at a lower state waits for the Stop.
         let stops_first = self.now.state == State::Broken || self.change_kind == ChangeKind::Heal;

@@ -5,9 +5,9 @@
 //! one sequence, from 1. The number of a batch is its *turn*. A part has the turn of the batch in which it changes.
 //! If a part changes outside of batches, its turn is 0.
 //!
-//! Some nodes of a group may be down before the plan begins. The plan repairs these nodes at once, outside of
-//! batches. So their parts have turn 0. But the first batch of the group lists these nodes, so that the second
-//! batch waits for their repair.
+//! Some nodes of a group may be down before the plan begins. The first batch of the group contains these nodes: they
+//! count towards its size, and the second batch waits for their repair. But the repair itself waits for no batch, so
+//! the parts of these nodes have turn 0.
 //!
 //! A *pair* is one source and one target of a relationship. If the two nodes of a pair go down in different turns,
 //! the plan re-creates the pair twice: once in each of the two turns.
@@ -49,10 +49,9 @@ use crate::differences::Together;
 use crate::rank;
 use crate::situation::{Options, Situation};
 
-/// The rolling changes of a plan.
+/// The rolling changes of a plan: the groups that change in batches, and the relationships that the batches affect.
 ///
-/// The struct contains the groups that change in batches, and the relationships that the batches affect. It also
-/// contains the groups that cannot change in batches.
+/// The field `together` contains the groups for which the plan can't use batches.
 #[derive(Debug, Default)]
 pub(crate) struct Rolling {
     pub(crate) groups: Vec<RollingGroup>,

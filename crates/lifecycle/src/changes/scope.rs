@@ -288,11 +288,11 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Adds to the scope all *producers* of a relationship: the parts that publish the outputs that the
+    /// Adds the *producers* of a relationship to the scope. A producer is a part that publishes an output which the
     /// relationship reads.
     ///
-    /// The plan must change a producer only if the producer is below Installed. The state of all other producers is
-    /// sufficient. `by` is the part that needs the relationship.
+    /// The plan must change the producers that are below Installed. The state of the other producers is sufficient.
+    /// `by` is the part that needs the relationship.
     fn given_to(
         &mut self,
         tie: &Relationship,
@@ -378,8 +378,7 @@ fn leaves<'n>(
 
 /// Returns the relationships of each resource.
 ///
-/// The list of a resource contains each relationship with a source or target that is the resource itself, or an
-/// element that contains the resource.
+/// A relationship belongs to a resource if one of its sources or targets is the resource, or contains the resource.
 fn ties(topology: &Topology) -> HashMap<&ElementName, Vec<&Relationship>> {
     let mut ties: HashMap<&ElementName, Vec<&Relationship>> = HashMap::new();
     for tie in topology.relationships() {

@@ -1,18 +1,19 @@
-//! The choice of the soft constraints that are kept if all soft constraints together would form a cycle.
+//! The choice of the soft constraints that a plan keeps if all of them together would form a cycle.
 //!
-//! The waits of a plan must form an acyclic graph. *Soft constraints* are additional edges that may be dropped.
-//! Dropping as few edges as possible is the feedback arc set problem, which is NP-hard. So the algorithm drops few
-//! edges in one pass, perhaps not the fewest. Several soft constraints may form a *whole*: a set of constraints of
-//! which the planner must keep at least one. For example, each part of an assembly should wait for the same step,
-//! but the wait of one part is sufficient. If no part of an assembly waited for the creation of a relationship, the
-//! assembly could be Active before the relationship exists. If no part can wait without a cycle, planning fails.
+//! The waits of a plan must form an acyclic graph. *Soft constraints* are additional waits that may be dropped.
+//! Dropping as few of them as possible is the feedback arc set problem, which is NP-hard. So the algorithm drops few
+//! constraints in one pass, perhaps not the fewest.
 //!
-//! 1. The function [`order`] finds an order of the steps in which each whole can keep a constraint. The function
+//! Several soft constraints may form a *whole*: a set of constraints of which the planner must keep at least one. For
+//! example, all parts of an assembly should wait for the creation of a relationship. If no part waited, the assembly
+//! could be Active before the relationship exists. The wait of one part is sufficient. If no part can wait without a
+//! cycle, planning fails.
+//!
+//! 1. The function [`order`] sorts the steps so that at least one constraint of each whole is satisfied. The function
 //!    uses Kahn's algorithm, but begins with the last step of the order.
-//! 2. [`Sort`] takes one step after the other by Kahn's algorithm, with soft constraints treated as waits. If each
-//!    remaining step waits for another remaining step, [`Sort`] considers the steps that wait only because of soft
-//!    constraints. Of these steps, it takes the first one in the result of [`order`], and drops the soft
-//!    constraints of this step.
+//! 2. [`Sort`] takes one step after the other by Kahn's algorithm. It treats soft constraints as waits. If each
+//!    remaining step waits for another one, some steps wait only because of soft constraints. [`Sort`] takes the one
+//!    of them that comes first in the result of [`order`]. It drops the soft constraints that still delay this step.
 
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
 

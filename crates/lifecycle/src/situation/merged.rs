@@ -13,26 +13,21 @@ use super::as_of;
 
 /// Returns the topology after an interrupted upgrade, in which parts may belong to different versions.
 ///
+/// - `versions`: the topologies of the assembly, the newest last.
+/// - `version_of`: the position of an element's version in `versions`; `None` if the element doesn't exist.
+/// - `made`: the created and partly created pairs of nodes.
+///
 /// A resource belongs to the version from which it last got values. The result contains a copy of the resource from
 /// this version.
 ///
-/// - `versions`: the topologies of the assembly, the newest last.
-/// - `version_of`: the position of an element's version in `versions`; `None` if the element doesn't exist.
-/// - `made`: the pairs of nodes between which a relationship has been created, at least in part.
+/// For a relationship, a version counts if a resource of the sources or targets belongs to this version. The newest
+/// version always counts. The relationship is copied from the oldest version that counts. The sources and targets of
+/// the later versions that count are added, so that the plan can remove every created pair.
 ///
-/// A relationship is taken from the oldest version to which a resource of its sources or targets still belongs. The
-/// relationship also gets the sources and targets that it has in later versions, so that the plan can remove every
-/// created pair.
-///
-/// The plan removes a created pair by the operations of its relationship. So the result must contain this
-/// relationship with operations, and its sources and targets must include both nodes of the pair. If this is not
-/// the case, the function searches `versions`, the newest first, for a version in which the relationship has
-/// operations and both nodes. The function then changes the result:
-///
-/// - If the result does not contain the relationship, the function adds the relationship from the version that it
-///   has found.
-/// - If the result contains the relationship, the function adds the sources and targets from the version that it
-///   has found. If the relationship in the result has no operations, it gets the operations from this version, too.
+/// The plan removes a created pair by the operations of its relationship. The relationship in the result may lack
+/// operations or a node of the pair, or the result may lack the relationship. In these cases, the function
+/// searches `versions`, the newest first, for a version in which the relationship has operations and both nodes. The
+/// missing data is copied from this version.
 ///
 /// Resources and relationships may read properties of assemblies and references, for example by `${size}`. A
 /// resource from an older version may still have the old value of `${size}`. So its copy in the result contains this

@@ -33,7 +33,8 @@ pub struct Thing {
     pub generation: u64,
 }
 
-/// The simulated instances and pairs of some assemblies, and the versions of these assemblies.
+/// The simulation of some assemblies: their versions, their instances, and the pairs between the instances. A pair is
+/// one source and one target of a relationship.
 ///
 /// The methods `check_…` return an error if the state violates a rule. The error describes the violation.
 #[derive(Debug, Clone, Default)]
@@ -397,11 +398,11 @@ impl Ground {
         Ok(())
     }
 
-    /// Checks that no pair requires the state that a resource leaves.
+    /// Checks a step that brings the resource `name` from the state `from` to the state `to`.
     ///
     /// # Errors
     ///
-    /// Returns an error if a pair requires the state.
+    /// Returns an error if `to` is lower than `from`, and an existing pair requires a higher state than `to`.
     pub fn check_step(&self, name: &ElementName, from: State, to: State) -> Result<(), String> {
         if matches!(from, State::Failed | State::Broken) || to.rank() >= from.rank() {
             return Ok(());
@@ -416,17 +417,17 @@ impl Ground {
         Ok(())
     }
 
-    /// Tells whether the part `part` of an assembly is allowed to reach the rank `rank` before a pair of the
-    /// assembly is created. A rank is a state as a number. `whole` contains all parts of the assembly.
+    /// Tells whether the part `part` of an assembly may reach the rank `rank` before a pair of the assembly is
+    /// created. A rank is a state as a number. `whole` contains all parts of the assembly.
     ///
     /// The relationship of the pair has the modifier `pre`: the assembly as a whole may reach the rank only after
     /// the creation of the pair. The assembly reaches the rank when the last of its parts reaches the rank.
     ///
-    /// So `part` is allowed to reach the rank before the creation in two cases:
+    /// So `part` may reach the rank before the creation in two cases:
     ///
     /// - Another part is still below the rank. Then the assembly is below the rank, too.
-    /// - Another part already had the rank before the process began. If the plan contains no step that brings this
-    ///   other part to the rank, the planner need not delay `part`.
+    /// - Another part already had the rank when the process began. The planner then need not delay `part`,
+    ///   because the plan may contain no step that brings this other part to the rank.
     fn may_arrive_early(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
         let before = |name: &ElementName| self.before.get(name).and_then(|state| state.rank());
         whole

@@ -30,8 +30,8 @@ pub struct CommandRecord {
     pub process: ProcessId,
     /// The time of the call.
     pub started: Timestamp,
-    /// The time until which a health check may report results; none if only the call itself can report
-    /// results.
+    /// The time until which a health check may report results of the command. `None` if only the call of the command
+    /// can report them.
     pub deadline: Option<Timestamp>,
     /// The state of the command.
     pub state: CommandState,

@@ -28,8 +28,8 @@ pub trait ValueGraph {
     /// Completes the evaluation of a value that [`enter`](Self::enter) has begun: computes and stores the result or
     /// an error.
     ///
-    /// All values that this value reads are complete already. The only exception is a cycle of values that read each
-    /// other: the evaluation of some of these values may be incomplete.
+    /// The values that this value reads are usually complete already. Such a value may be incomplete only if it is in
+    /// a cycle with this value.
     fn leave(&mut self, key: &Self::Key);
 
     /// Handles a cycle of values that read each other. `open` contains the keys of the values whose evaluation is

@@ -41,11 +41,10 @@ pub struct Host {
     /// name in the inventory), `inventory_hostname_short` (the name up to its first dot) and `ansible_host`
     /// (by default the name).
     pub variables: Value,
-    /// The names of declared variables that `variables` does not contain.
+    /// The names of the host's variables that `variables` does not contain.
     ///
     /// windlass leaves out a value that is a password for Ansible, contains a Jinja template, or has a YAML tag such as
-    /// `!vault`. windlass does not record which host declares a variable with a tag. So the set may also contain the
-    /// name of a variable that only another host declares with a tag.
+    /// `!vault`.
     pub left_out: BTreeSet<String>,
 }
 

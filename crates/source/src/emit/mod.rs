@@ -39,7 +39,7 @@ pub trait Tree: Sized {
 
     /// Returns the comment of this node, without `#`. [`emit`] writes the comment at the end of the node's first line.
     ///
-    /// [`emit`] ignores the comment of a non-empty list or mapping that is the whole document or an item of a list.
+    /// If this node is a non-empty list or mapping, [`emit`] writes the comment only if the node is the value of a key.
     fn comment(&self) -> Option<&str> {
         None
     }

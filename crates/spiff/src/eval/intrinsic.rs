@@ -34,8 +34,8 @@ pub(super) fn call(expr: &Child, name: &str, call: &Call, env: &Env) -> Eval {
     }
 }
 
-/// Evaluates `defined` and `valid`: tells whether all arguments have a value. If `valid` is true, null does
-/// not count as a value.
+/// Evaluates `valid(…)` if the parameter `valid` is true, otherwise `defined(…)`. Both tell whether all arguments have
+/// a value. For `valid(…)`, null does not count as a value.
 fn defined(expr: &Child, arguments: &[Argument], env: &Env, valid: bool) -> Eval {
     let mut waiting = false;
     let mut all = true;

@@ -92,7 +92,7 @@ struct Weight {
 impl Weight {
     /// Returns the size of a node without the nodes below it. `length` is the length of the node's own text.
     fn of(length: usize) -> Self {
-        /// The size in bytes of each node besides its text. A node occupies about this many bytes of memory.
+        /// The approximate size in bytes of a node in memory, without its text.
         const NODE: u64 = 64;
         Self { bytes: NODE + length as u64, levels: 0 }
     }

@@ -12,8 +12,8 @@ use crate::lease::Lease;
 use crate::request::no_owner;
 use crate::snapshot::Owned;
 
-/// Gives the lease's assembly a natural id: the id of its instance outside of windlass. The assembly must have an
-/// owner. Calls [`lock_feed`], so that claims run one after the other.
+/// Checks that `lease` is the current lease, and gives the assembly of the lease a natural id. See [`put`]. Calls
+/// [`lock_feed`], so that claims run one after the other.
 pub(super) async fn claim(db: &impl GenericClient, lease: &Lease, natural_id: &str) -> Outcome<()> {
     check_lease(db, lease).await?;
     lock_feed(db).await?;

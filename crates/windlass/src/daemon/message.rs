@@ -144,7 +144,7 @@ pub(super) fn load(number: &str) -> Result<Reading, String> {
 mod tests {
     use super::Message;
 
-    /// Parses a message, and returns the metric's id or the error.
+    /// Converts a message into a sample. Returns the id in the sample, or the error of the conversion.
     fn read(message: &str) -> String {
         let message: Message = serde_json::from_str(message).expect("it is a message");
         message.sample().map_or_else(|wrong| wrong, |sample| sample.id)

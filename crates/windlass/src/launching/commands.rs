@@ -113,7 +113,7 @@ impl CalledCommandView {
         }
     }
 
-    /// Returns the view of the command after its application was destroyed.
+    /// Returns this view with a new state: the command has failed, because its application is destroyed.
     fn destroyed(self) -> Self {
         Self { state: "failed", problem: Some("its application is destroyed".to_owned()), ..self }
     }

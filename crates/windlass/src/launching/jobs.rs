@@ -112,7 +112,7 @@ impl Launcher<'_> {
     /// Returns the recorded jobs of an application or a factory.
     ///
     /// # Errors
-    /// Fails if there is no such assembly, or if it was not launched from an application.
+    /// Fails if there is no such assembly, if the assembly was created from a descriptor, or if the store fails.
     pub async fn jobs(&self, name: &AssemblyName) -> Result<JobsView, Error> {
         self.launched_from(name).await?;
         let store = self.windlass.store_of(name).await?;

@@ -503,9 +503,9 @@ pub(super) fn is_kept(snapshot: &Snapshot) -> Result<(), LaunchError> {
     }
 }
 
-/// Refuses an application if its launch has not succeeded, or if its destroy script has begun. A call of the destroy
-/// script may be open because windlass was killed; the script then counts as begun. If the destruction failed before
-/// the script began, the instance still exists, and the application is not refused.
+/// Refuses an application if its launch has not succeeded, or if its destroy script has begun. The script also counts
+/// as begun if windlass was killed during the call of the script. If the destruction failed before the script began,
+/// the instance still exists. The application is then not refused.
 fn is_launched(snapshot: &Snapshot) -> Result<(), LaunchError> {
     let name = || snapshot.assembly.name.clone();
     let removes = |call: &CallRecord| {

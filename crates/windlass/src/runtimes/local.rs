@@ -82,7 +82,7 @@ impl<R: Runtime + 'static> ProjectRuntimes for Local<R> {
     }
 }
 
-/// Removes the jobs of killed `windlass exec` commands. No other command reads the results of these jobs.
+/// Removes ended jobs whose `windlass exec` command was killed. Only this command would have read the job's result.
 async fn remove_jobs_by_hand(runtime: &dyn Runtime) {
     for id in runtime.list(&Owner::default()).await.unwrap_or_default() {
         let is_dead = |process: u32| !Path::new("/proc").join(process.to_string()).exists();

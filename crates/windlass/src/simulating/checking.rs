@@ -112,9 +112,9 @@ impl Host<'_> {
         }
     }
 
-    /// Checks the applications of a batch in groups. If some answers of a group are unclear, checks their
-    /// applications again in smaller groups. An answer is unclear if the check has run and failed, or if the driver
-    /// can't tell the state of the application. [`Halving`] chooses the groups.
+    /// Checks the applications of a batch in groups. An application with an unclear answer is checked again in a
+    /// smaller group. An answer is unclear if the check has run and failed, or if the driver can't tell the state of
+    /// the application. [`Halving`] chooses the groups.
     async fn halve(&self, now: Timestamp, batch: &[Element<'_>]) -> Asked {
         let suspect = |application: &Application| {
             application.failed_check.as_ref().is_some_and(check_failure::is_suspect)

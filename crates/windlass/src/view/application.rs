@@ -28,9 +28,9 @@ pub struct ApplicationStatusView {
     pub natural_id: Option<String>,
     /// The known values of the configuration pins, by the exposed ids of the pins. A secret is `***`.
     pub configuration: BTreeMap<PropertyName, Value>,
-    /// The references to services: the components of the type `reference.Service` in the application's manifest. If
-    /// environments have the application as a service, the list contains all references once for each of these
-    /// environments. Otherwise, the list contains all references once, for the environment of the launch.
+    /// The components of the type `reference.Service` in the application's manifest, and the services to which they
+    /// refer. The list contains these components once for each environment in which the application is a service. If
+    /// there is no such environment, the list contains them once, for the environment of the launch.
     pub services: Vec<ServiceReferenceView>,
     /// The references to other applications. The scripts of this application have reported them.
     pub references: Vec<InstanceReferenceView>,

@@ -39,8 +39,8 @@ impl InProgress {
         process.plan.as_str().contains("\"batch\"")
     }
 
-    /// Returns the batches and pauses in progress. The result is empty if this version of windlass can't read
-    /// the plan.
+    /// Returns the current batches and pauses of a process. The result is empty if this version of windlass can't read
+    /// the plan of the process.
     pub(crate) fn of(history: &ProcessHistory) -> Self {
         let Ok(plan) = serde_json::from_str::<Plan>(history.process.plan.as_str()) else {
             return Self::default();

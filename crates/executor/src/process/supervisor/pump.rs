@@ -1,6 +1,6 @@
-//! Reads the output of a job. The first bytes of each stream are stored in a file. A short file is in memory (in
-//! `/dev/shm`) if possible. A long file is on the disk. All bytes of the stream are counted. If the stream is longer
-//! than the file may be, a buffer keeps the last bytes of the stream.
+//! Reads the output of a job, and counts the bytes of each stream. A file stores the beginning of each stream, up to a
+//! limit. A short file is in memory (in `/dev/shm`) if possible. A long file is on the disk. If the stream exceeds the
+//! limit, a buffer keeps the last bytes of the stream.
 
 use std::{
     cell::RefCell,

@@ -39,7 +39,7 @@ pub(super) struct Node<'a> {
     pub(super) wanted: bool,
 }
 
-/// Plans the steps that create and remove relationships, and adds them to `constraints`.
+/// Adds the steps that create and remove relationships to the plan under construction, `constraints`.
 pub(super) struct RelationshipPlanner<'p, 'a> {
     pub(super) constraints: &'p mut Constraints<'a>,
     pub(super) options: &'p Options,

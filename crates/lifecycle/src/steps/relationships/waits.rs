@@ -14,17 +14,15 @@ use super::slots::{InSlot, Slot, is_done, moves_in};
 use crate::constraints::{Arrival, Constraints, Priority};
 use crate::rank;
 
-/// Makes the step `step` wait until some nodes no longer need the pairs that `step` removes. `again` contains the
-/// sources of these pairs, as positions in `making.sources`.
+/// Adds waits to the step `step`, which removes pairs of the node `target`. `again` contains the sources of these
+/// pairs, as positions in `making.sources`.
 ///
 /// The source and the target of such a pair change in different batches, so the plan creates the pair twice. The
-/// earlier batch creates the pair for the first time. The later batch is `slot`. In this batch, `step` removes the
-/// pair, and another step creates it again.
+/// first creation is in the earlier batch. In the later batch, `slot`, `step` removes the pair, and another step
+/// creates it again.
 ///
-/// The relationship may have the modifier `pre` for the node that changes in the earlier batch. This node can then
-/// reach its required state only while the pair exists. So `step` waits until the node has reached this state.
-///
-/// The function ignores each node that changes in the batch `slot`.
+/// The node that changes in the earlier batch may have the modifier `pre`. Such a node can reach its required state
+/// only while the pair exists. So `step` waits until the node has reached this state.
 pub(super) fn after_held_ends<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     making: &Making<'a>,
