@@ -64,7 +64,7 @@ pub struct Ended {
     /// The consent that [`continued`](Self::continued) passes on to a further process.
     pub consent: Consent,
     /// The first changed group that has failed and that demands a rollback. `None` if there is no such group, or if
-    /// the parts had already reached the desired version together before the process.
+    /// all parts of the assembly had already reached the desired version before the process.
     ///
     /// A group has failed if one of its nodes, or a relationship of one of its nodes, has failed. A group demands a
     /// rollback by the setting `on-failure` in the descriptor.
@@ -257,7 +257,7 @@ impl Ended {
 /// nodes, or a relationship of one of its nodes, has failed. If the process has only added nodes to a group, the
 /// group does not count, because new nodes have no version to return to.
 ///
-/// Returns `None` if the parts had reached the desired version together before the process. Such a process only repairs
+/// Returns `None` if all parts had already reached the desired version before the process. Such a process only repairs
 /// or re-creates parts, so a rollback would bring back an unrelated earlier version.
 fn failed_group(machine: &ProcessMachine, diff: &Diff) -> Option<ElementName> {
     let assembly = &machine.world.assembly;
