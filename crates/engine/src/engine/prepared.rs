@@ -162,7 +162,7 @@ impl Prepared {
 }
 
 /// The maximum number of processes that [`Ended::continued`] runs to remove the temporary nodes of a rolling change.
-/// Usually one such process removes them all. If that process itself changes nodes, it may leave new temporary nodes.
+/// Usually one such process removes them all. But if the process also updates nodes, it may leave new temporary nodes.
 const MOST_CLOSINGS: u32 = 3;
 
 impl Ended {

@@ -15,8 +15,8 @@ use crate::error::Error;
 /// The applications of the twins of a factory.
 #[derive(Debug, Default)]
 pub(super) struct Twins {
-    /// For the natural id of each instance: the twin (another factory with the same configuration) and the twin's
-    /// application that manages the instance.
+    /// The instances that applications of the twins manage. The key is the natural id of an instance. The value
+    /// contains the name of the twin, and the name of the twin's application.
     by_natural: BTreeMap<String, (AssemblyName, AssemblyName)>,
     /// The applications whose launches may have created an instance that has no record yet.
     pub(super) launching: Vec<AssemblyName>,
