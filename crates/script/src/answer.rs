@@ -1,4 +1,4 @@
-//! Interpretation of a script's output for the instance of a call.
+//! Reads the answer for the instance of a call from the output of the call's script.
 
 use std::collections::BTreeSet;
 
