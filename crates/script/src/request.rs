@@ -49,7 +49,7 @@ pub enum Requested {
     Discover,
 }
 
-/// The key that contains the instances to launch, in the input document of a launch script.
+/// In the input document of a launch script, the key that contains the instances to launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaunchKey {
     /// The key `launch`.

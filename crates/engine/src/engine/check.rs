@@ -101,8 +101,7 @@ pub enum Absence {
     Doubted,
 }
 
-/// Checks applications as [`check`] does, under the lease of their factory. The absence of all instances is
-/// [doubted](Absence::Doubted).
+/// Checks applications as [`check`] does, with [`Absence::Doubted`] and under the lease of their factory.
 ///
 /// # Errors
 /// The errors of [`check`].
