@@ -353,7 +353,7 @@ impl Machine<'_> {
     }
 
     /// Schedules the next [`poll`](Self::poll) of an instance that is still changing (*converging*). The poll happens
-    /// at the timeout of the open call at the latest.
+    /// no later than the timeout of the open call.
     fn converge(&mut self, now: Timestamp, key: Key) {
         let first = self.settings.poll;
         let Some(Application { stage: Stage::Busy(open), .. }) = self.applications.get_mut(&key) else {
