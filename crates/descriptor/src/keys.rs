@@ -30,7 +30,7 @@ pub(crate) enum Form {
     ResourceName,
     /// The name of a descriptor with its version, or a placeholder of the tool `lmctl`.
     DescriptorName,
-    /// The name of a descriptor with a range of versions, or a placeholder of the tool `lmctl`.
+    /// The name of a descriptor, followed by a range of versions. A placeholder of the tool `lmctl` is also accepted.
     ReferenceType,
     /// A text of the form `component.operation`.
     PromotedOperation,

@@ -32,7 +32,7 @@ pub struct MetricDecl {
     /// Place of the name.
     pub name_span: Span,
     /// The key `type`: `metric::load` or `metric::integrity`. If an assembly descriptor omits the key, the metric has
-    /// the type of the metric in the field `source`.
+    /// the type of its source metric.
     pub kind: Option<Spanned<MetricKind>>,
     /// The key `source-metric` of an assembly descriptor; `None` in a resource descriptor. For example, the value is
     /// `balancer.lb_load`. The metric of the assembly is then the metric `lb_load` of the component `balancer`.

@@ -87,7 +87,7 @@ pub enum PoolSecrets {
     #[default]
     Fresh,
     /// Jobs with secrets use the same containers as all other jobs of the location. This is safe only if the jobs of
-    /// the location may trust each other.
+    /// the location trust each other.
     Shared,
 }
 

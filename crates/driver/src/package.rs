@@ -139,8 +139,8 @@ pub struct Package {
 
 /// The version of the records that [`Package::to_record`] writes.
 ///
-/// The pins may contain record types. The digest in a record of version 1 depends on the order of their fields, but the
-/// record does not contain this order. So the digest of an application's package can't be checked in version 1.
+/// The digest of an application's package depends on the order of the fields in the types of its pins. A record of
+/// version 1 does not contain this order, so this digest can't be checked.
 const VERSION: u32 = 2;
 
 /// The pins of an application (the values and commands that its manifest declares), and the [`Shape`] of its

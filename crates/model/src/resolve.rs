@@ -69,9 +69,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Calls `tell` for each missing output of a property. A missing output is not known yet, and the value of the
-    /// property depends on this output. The order of the calls is the order of the names of the publishing
-    /// elements.
+    /// Calls `tell` for each output that the value of a property depends on, and that is not known yet. The calls are
+    /// in the order of the names of the elements that publish the outputs.
     ///
     /// `element` is the position of the element in the topology, and `property` the position of the property
     /// in the element. `tell` receives the position of the publishing element, and the name of the output.
@@ -202,8 +201,8 @@ impl<'a> Resolver<'a> {
     ///
     /// - If the driver has published the property as an output, the answer is this output.
     /// - If the driver may publish the output later, the method returns `None`, because there is no answer yet.
-    /// - If the driver will never publish the output, the answer for a property that users can set is the JSON
-    ///   value null. For any other property, the answer is an error.
+    /// - If the driver will never publish the output, the answer is an error for a read-only or undeclared property.
+    ///   For any other property, the answer is the JSON value null.
     fn published(
         &self,
         place: usize,

@@ -61,8 +61,8 @@ impl DiskCatalog {
         Self::scan_with(roots, &Overlay::default())
     }
 
-    /// Finds descriptors as [`scan`](Self::scan) does. The texts of `overlay` are used instead of files'
-    /// contents.
+    /// Finds descriptors as [`scan`](Self::scan) does. If `overlay` has a text for a file, this text is used instead of
+    /// the file's content.
     pub fn scan_with(roots: &[PathBuf], overlay: &Overlay) -> (Self, Diagnostics) {
         let mut search = Search { overlay: overlay.clone(), ..Search::default() };
         for root in roots {

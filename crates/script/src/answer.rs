@@ -1,4 +1,4 @@
-//! Interpretation of a script's output for the instance of a call.
+//! Reads the answer for the instance of a call from the output of the call's script.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::output::{Output, Said};
 use crate::role::Role;
 use crate::status::{StatusSaid, said_of};
 
-/// The answer of a script for the instance of a call.
+/// The answer of a script to a call: the changes and the status of the call's instance.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     /// The changes that the script reported. The [verdict](crate::verdict) decides whether the instance has settled:

@@ -340,7 +340,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Reads the observations for calls from the output of a health check.
+    /// Parses the output of a health check, and returns one observation for each call.
     pub(crate) fn observations(&self, calls: &[&Call], outcome: &Outcome) -> Vec<Result<Observed, Failure>> {
         self.observations_in(calls, &self.parsed(calls[0], &outcome.stdout), outcome)
     }

@@ -49,7 +49,7 @@ pub enum Requested {
     Discover,
 }
 
-/// The key that contains the instances to launch, in the input document of a launch script.
+/// In the input document of a launch script, the key that contains the instances to launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaunchKey {
     /// The key `launch`.
@@ -268,10 +268,13 @@ impl Reader<'_> {
         RequestedInstance { span: entry.key.span(), configuration, commands }
     }
 
-    /// Reads a command from an entry of the form `<command id>: {<interface>: {<pin>: {<argument>: …}}}`. For an
-    /// application, a pin is the entry of its manifest that declares the command, and an interface is a group of pins.
-    /// An operation or a command of a resource has the interface `operations`, and its name takes the place of the
-    /// pin: `<command id>: {operations: {<name>: {<argument>: …}}}`.
+    /// Reads a command from an entry of the document.
+    ///
+    /// For an application, the entry has the form `<command id>: {<interface>: {<pin>: {<argument>: …}}}`. The pin is
+    /// the entry of the manifest that declares the command. The interface is the group of pins that contains this pin.
+    ///
+    /// For a resource, the entry has the form `<command id>: {operations: {<name>: {<argument>: …}}}`. `<name>`
+    /// is an operation or a command of the resource.
     fn command(&mut self, entry: &Entry) -> Option<RequestedCommand> {
         let interface = self.only(entry, "an interface")?;
         let pin = self.only(interface, "a pin")?;

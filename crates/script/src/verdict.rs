@@ -8,7 +8,8 @@ use crate::failure::Reporter;
 use crate::role::Role;
 
 /// Returns whether the instance has settled. An instance that has not settled yet is *converging*. After the destroy
-/// script of an application, the instance counts as converging until a script reports that it no longer exists.
+/// script of an application, an instance with a natural id counts as converging until a script reports that the
+/// instance no longer exists.
 pub(crate) fn settled(role: &Role, call: &Call, answer: &Answer) -> Settled {
     let is_application = call.package.pins().is_some();
     match &answer.status {

@@ -16,8 +16,8 @@ pub struct UnresolvedNode {
     pub source: String,
     /// Path of the node: keys, and `[i]` for list entries.
     pub path: Vec<Arc<str>>,
-    /// Path at which the problem occurred, as the report shows it. Empty if the problem occurred at the node
-    /// itself. For a `merge`, this is the path in the stubs.
+    /// Path at which the problem occurred, in the form that the report shows. Empty if the problem occurred at
+    /// [`path`](Self::path) itself. If the node is a `merge` expression, this is the path in the stubs.
     pub origin: Vec<Arc<str>>,
     /// The kind of reason why the node has no value.
     pub reason: Reason,

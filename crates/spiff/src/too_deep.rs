@@ -24,8 +24,8 @@ thread_local! {
     static FIRST: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Runs a step of a recursion, and makes sure that enough stack is free for the step. At the first call in a
-/// thread, at least `STEP + NEAR` bytes of the stack must be free.
+/// Runs a step of a recursion. If too little stack is free for the step, the step runs on a new stack. The caller
+/// must ensure that at least `STEP + NEAR` bytes of stack are free at the first call in a thread.
 pub(crate) fn with_stack<T>(step: impl FnOnce() -> T) -> T {
     if is_near_first() { step() } else { stacker::maybe_grow(STEP, GROWN, step) }
 }

@@ -38,9 +38,9 @@ impl Shape {
     /// Creates a shape that permits every document. An update can set each entry of a map, append to each list,
     /// and replace every other value as a whole.
     ///
-    /// This shape does not define whether the value at a path is a map, a list or another value. If two updates
-    /// expect different values at a path, [composing](crate::Update::then) them can fail. If a document contains a
-    /// different value than an update expects, [applying](crate::Update::apply) the update can fail.
+    /// This shape does not define the *sort* of the value at a path: map, list or leaf. If two updates expect different
+    /// sorts at a path, [composing](crate::Update::then) them can fail. If a value in a document has another sort than
+    /// an update expects, [applying](crate::Update::apply) the update can fail.
     pub fn untyped() -> Self {
         Self { root: Arc::new(Node::any()), trusting: false }
     }

@@ -16,8 +16,7 @@ pub struct PruneView {
     pub version: u32,
     /// Whether the records were only listed and not removed.
     pub dry_run: bool,
-    /// The number of newest processes that windlass keeps for each assembly. windlass keeps the same number of newest
-    /// versions.
+    /// For each assembly, windlass keeps the `keep` newest processes and the `keep` newest versions.
     pub keep: usize,
     /// Minimum age of removed records, such as `90d`.
     pub older: String,

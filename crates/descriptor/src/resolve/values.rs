@@ -366,10 +366,11 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the value of `${source.…}` or `${target.…}`, or the reason why the value is unknown. If the `${…}`
-    /// reads a property, the method returns the key of this property as the error, and the caller evaluates the
-    /// property. The value is known only if the list of sources or targets contains exactly one component, and this
-    /// component has one node.
+    /// Returns the value of `${source.…}` or `${target.…}`, or the reason why the value is unknown. The value is known
+    /// only if the list of sources or targets contains exactly one component, and this component has one node.
+    ///
+    /// # Errors
+    /// The key of a property that the caller must evaluate. The value of the `${…}` is the value of this property.
     fn end(&mut self, spot: &Spot<'_>, end: End, property: PropertyName) -> Result<Found, Key> {
         let ends: &[Spanned<EndpointDecl>] = match (spot.ends, end) {
             (Some(decl), End::Source) => &decl.sources,

@@ -71,7 +71,7 @@ pub async fn published_ones_are_hidden(subject: &Subject) {
     }
 }
 
-/// Returns the calls of the subject, each with one more secret.
+/// Returns the calls of the subject. Each call has an additional secret property.
 fn calls(subject: &Subject) -> impl Iterator<Item = Call> {
     let secret = Resolved { value: json!(SECRET), sensitive: true };
     subject.calls.iter().map(move |call| {

@@ -39,8 +39,8 @@ pub fn fingerprint(of: &impl Serialize) -> Value {
 }
 
 /// Removes the origins of declarations. A property or an output of the user may have the name `origin`, too. Such a
-/// property or output stays, because its data does not have the form of an [`Origin`]: texts and values of users
-/// contain no JSON numbers.
+/// property or output stays. It can't look like an [`Origin`]: an [`Origin`] contains JSON numbers, but texts and
+/// values of users do not.
 fn strip(value: &mut Value) {
     match value {
         Value::Object(entries) => {

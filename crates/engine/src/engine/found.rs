@@ -29,9 +29,9 @@ pub fn conditions(seen: &[Seen]) -> BTreeMap<ElementName, Condition> {
     seen.iter().filter_map(|seen| Some((seen.element.clone(), seen.condition()?))).collect()
 }
 
-/// Returns the elements whose condition is not the same in both maps. `expected` contains the conditions that the
-/// request expects, and `found` contains the conditions that a health check has found. Each map contains only
-/// elements that are gone or broken.
+/// Returns the elements whose condition in `expected` differs from their condition in `found`. `expected` contains the
+/// conditions that the request demands. `found` contains the conditions that health checks have found. Each map
+/// contains only elements that are gone or broken. The result includes the elements that are in only one of the maps.
 pub(super) fn differences(
     expected: &BTreeMap<ElementName, Condition>,
     found: &BTreeMap<ElementName, Condition>,

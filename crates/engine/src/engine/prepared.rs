@@ -63,7 +63,7 @@ pub struct Ended {
     /// The consent that [`continued`](Self::continued) passes on to a further process.
     pub consent: Consent,
     /// The first changed group that has failed and that demands a rollback. `None` if there is no such group, or if
-    /// the parts had already reached the desired version together before the process.
+    /// all parts of the assembly had already reached the desired version before the process.
     ///
     /// A group has failed if one of its nodes, or a relationship of one of its nodes, has failed. A group demands a
     /// rollback by the setting `on-failure` in the descriptor.
@@ -163,7 +163,7 @@ impl Prepared {
 }
 
 /// The maximum number of processes that [`Ended::continued`] runs to remove the temporary nodes of a rolling change.
-/// Usually one such process removes them all. If that process itself changes nodes, it may leave new temporary nodes.
+/// Usually one such process removes them all. But if the process also updates nodes, it may leave new temporary nodes.
 const MOST_CLOSINGS: u32 = 3;
 
 impl Ended {

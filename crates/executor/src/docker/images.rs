@@ -48,8 +48,7 @@ pub struct PullProgress {
     pub status: String,
     /// Number of bytes that the current step has processed for this layer so far; `None` if unknown.
     pub current: Option<u64>,
-    /// Total number of bytes that the current step has to process for this layer, including `current`. `None` if
-    /// unknown.
+    /// Total number of bytes that the current step must process for this layer; `None` if unknown.
     pub total: Option<u64>,
 }
 

@@ -62,8 +62,8 @@ const POOL_CLIENT: &str = "io.windlass.pool.client";
 /// Maximum number of bytes that an error text quotes from the end of a [runner](crate::runner)'s stderr.
 const LAST_WORDS: usize = 1000;
 
-/// The time for which the client remembers to which image a name refers. After this time, the client asks the engine
-/// again when it needs the image.
+/// The time for which a found image stays in the cache. After this time, the client asks the engine again, because
+/// the name may then refer to another image.
 const IMAGE_AGE: Duration = Duration::from_secs(2);
 
 /// The warm containers of one client on one container engine.

@@ -156,7 +156,7 @@ fn of_user() -> PathBuf {
     Path::new(ROOT).join(format!("windlass-{}", geteuid().as_raw()))
 }
 
-/// Returns the files in memory to which the symbolic links in these folders of jobs refer.
+/// Reads the symbolic links in the job folders `jobs`. Returns those targets that are files in memory.
 fn linked(jobs: &[PathBuf]) -> BTreeSet<PathBuf> {
     let links = jobs.iter().flat_map(|job| STREAMS.map(|stream| JobFolder::at(job.clone()).spill(stream)));
     links.filter_map(|link| target(&link)).collect()

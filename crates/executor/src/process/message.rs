@@ -55,7 +55,7 @@ pub(crate) enum ResultNeeds {
 /// The reason why a caller that waits for a job is woken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum WakeReason {
-    /// The job or its supervisor has ended. The caller reads the folder.
+    /// The job or its supervisor has ended. The caller looks for the outcome in the job's folder.
     Changed,
     /// The job has ended with this outcome, which equals the outcome in the job's folder.
     Ended(Box<Outcome>),

@@ -98,10 +98,10 @@ pub async fn memory_of_all_is_limited(subject: &Subject) {
 /// processes run at the same time, the script prints `all`. If one of them is killed, the script exits with
 /// `code`.
 ///
-/// Each process is a shell that reads a text of five megabytes into a variable, and then runs `sleep`. While the shell
-/// reads the text, it briefly holds two copies of the text. The script starts the shells one after the other, so that
-/// only one shell holds two copies at a time. The last command of the shell is `:`. If it were `sleep`, the shell would
-/// replace itself by `sleep` and so release the text.
+/// Each process is a shell that reads a text of five megabytes into a variable. While the shell reads the text, it
+/// briefly holds two copies of the text. The script starts the shells one after the other, so that only one shell holds
+/// two copies at a time. Each shell then runs `sleep`, followed by `:`. Without the `:`, the shell would replace itself
+/// by `sleep` and so release the text.
 fn hold(holders: u32, code: u8) -> String {
     let holder = "x=$(head -c 5000000 /dev/zero | tr \"\\000\" x); echo full >&3; sleep 600; :";
     format!(

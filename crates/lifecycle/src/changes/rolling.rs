@@ -141,10 +141,10 @@ impl RollingGroup {
 }
 
 impl Rolling {
-    /// Chooses the groups that change in batches, divides their nodes into batches, and gives each batch a number (its
-    /// *turn*).
+    /// Chooses the groups that change in batches, and divides their nodes into batches.
     ///
-    /// The function records in each part of these groups the turn of the part's batch and the number of the group.
+    /// Each group gets a number, and each batch gets a number (its *turn*). The function records both numbers in the
+    /// parts of the nodes; see [`Rolls`].
     ///
     /// `suspended` contains the suspended relationships; see [`suspend`](Self::suspend). The planner suspends these
     /// relationships because an earlier attempt to plan has led to a cycle of waits.

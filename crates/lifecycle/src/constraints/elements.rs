@@ -324,10 +324,10 @@ impl<'a> Constraints<'a> {
     /// The key of each entry in `holds` contains an element and a [rank]. If `up` is set, the parts of the
     /// element wait before they reach this rank. Otherwise, they wait before they leave this rank.
     ///
-    /// If an element has several parts and several required waits, all parts wait for one common barrier. Waits that
-    /// may be dropped apply to each part separately. So the planner can drop the wait of one part and keep the waits of
-    /// the other parts. In one case, the planner must keep the wait of at least one part: `up` is set, and every part
-    /// has a step that can wait.
+    /// If an element has several parts and several required waits, all parts wait for one common barrier. A wait
+    /// that may be dropped applies to each part separately. So the planner can drop the wait of one part and keep the
+    /// waits of the other parts. If `up` is set and every part has a step that can wait, the planner keeps the wait of
+    /// at least one part.
     fn add_holds(&mut self, holds: Holds, up: bool) {
         let Some(topology) = (if up { self.desired() } else { self.installed() }) else { return };
         for ((place, rank), all) in holds {

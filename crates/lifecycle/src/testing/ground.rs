@@ -458,8 +458,8 @@ impl Ground {
 
     /// Returns the source and the target of a pair, each with the states that the relationship requires of it.
     ///
-    /// For the creation of the pair, the newest version gives these states. For the removal of the pair, the lowest
-    /// states in all versions are sufficient.
+    /// For the creation of the pair, these are the states in the newest version of the assembly. For the removal, the
+    /// minimum state is the lowest of the minimum states in all versions.
     fn ends(&self, key: &PairKey, direction: Direction) -> [End; 2] {
         let root = key.assembly.assembly();
         let find = |at: &usize| self.versions[*at].relationship(&key.assembly, key.relationship.as_str());

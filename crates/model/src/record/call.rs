@@ -99,8 +99,8 @@ pub enum Advance {
     PairProgress(u32),
     /// The relationship between the two nodes of the pair now exists (`true`), or no longer exists (`false`).
     Pair(bool),
-    /// An incomplete creation of a relationship between two nodes is being undone. One more of the operations that
-    /// undo the creation is complete (see [`Begun::undo`](crate::record::Begun::undo)).
+    /// One of the operations in [`Begun::undo`](crate::record::Begun::undo) is complete. These operations undo an
+    /// incomplete creation of the pair.
     PairUndone,
     /// Neither the element nor the pair changes.
     Nothing,

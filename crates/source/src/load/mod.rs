@@ -125,12 +125,14 @@ fn repair(source: &Arc<Source>, draft: &mut Draft<'_>, outcome: &Outcome, found:
 /// after which the loader can continue to read. If `cause` has no repair, the function returns `None`, and the
 /// loader stops.
 ///
-/// In two cases, an earlier repair was wrong. The function then does not report `cause`. It returns edits that remove
-/// whole lines: each line that the repair of `cause` would change. The two cases are:
+/// A repair changes only the draft. A *fix* is a change that a report suggests to the user.
 ///
-/// - The same error was already reported with a fix. The fix did not remove the error, so the function deletes the
-///   fix from the earlier report.
-/// - `cause` has a fix, and its repair would change a place that an earlier repair has changed. The function
+/// In two cases, an earlier repair was wrong. The function then does not report `cause`. It returns edits that remove
+/// each line that the repair of `cause` would change. The two cases are:
+///
+/// - The same error was already reported with a fix. The earlier repair did not remove the error, so the function
+///   deletes the fix from the earlier report.
+/// - The report of `cause` contains a fix, and the repair of `cause` would change an earlier repair. The function
 ///   assumes that the earlier repair, and not the author, has caused the error.
 fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Vec<Edit>> {
     let Some(repair) = cause.repair else {

@@ -45,8 +45,8 @@ pub enum MergeKeys {
 /// Limits on documents, so that no document can exhaust the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of text. Default: 16 MiB. If the source has a [higher limit](Source::with_limit), the limit of
-    /// the source applies, and the limit of nodes grows in proportion.
+    /// Maximum number of bytes of text. Default: 16 MiB. [`Source::with_limit`] can permit more bytes for one
+    /// source. This source may then also have proportionally more nodes.
     pub bytes: usize,
     /// Nesting depth of collections. Default: 128. Values above [`Limits::MAX_DEPTH`] count as this maximum.
     pub depth: usize,

@@ -8,8 +8,8 @@ use crate::too_deep::with_stack;
 use crate::value::merge_key::{is_list_complete, is_map_complete};
 use crate::value::{Node, Value};
 
-/// Tells whether a value itself is evaluated. The nodes below the value need not be evaluated. The result is
-/// `false` for an expression, and for a map or list that still contains a merge key.
+/// Tells whether a value has been evaluated. The nodes below the value are not checked. The result is `false` for an
+/// expression, and for a map or list that still contains a merge key.
 ///
 /// If `control` is true, control structures are enabled. The keys of control structures, such as `<<if`, then also
 /// count as merge keys.

@@ -78,13 +78,13 @@ impl Scope {
     }
 }
 
-/// The processing of one document in all its passes. The document is a template, a stub, or an instantiated
-/// template.
+/// The processing of one document in all its passes. The document is a template, a stub, or a document that the
+/// evaluation of an expression requires (see [`Processor`]).
 #[derive(Debug)]
 pub(crate) struct Flow {
     id: u64,
-    /// Number of steps in the path at which the document begins. The number is 0 for a template or a stub. The
-    /// content of an instantiated template begins at the path of the node that instantiates the template.
+    /// Number of steps in the path of the document's root. The number is 0 for a template or a stub. The root of an
+    /// instantiated template has the path of the node that instantiates the template.
     base: usize,
     /// Scopes that lambdas and templates have captured. After each pass over the document,
     /// [`update`](Self::update) gives these scopes the current fields of their maps.

@@ -232,7 +232,7 @@ fn is_identifier(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Each message is a text of this crate, and not of the crate `tokio-postgres`.
+    /// The error messages come from this crate, and not from the crate `tokio-postgres`.
     #[test]
     fn an_unreadable_address_is_an_error() {
         let said = |url: &str| no_address(url).unwrap_or_default();

@@ -22,8 +22,8 @@ use crate::error::StoreError;
 use crate::request::document_name;
 use crate::seal::Seal;
 
-/// Stores a document of the project. A document of the project belongs to no assembly. Also stores those of
-/// `packages` that the store does not contain yet. The function calls [`lock_feed`] first.
+/// Stores a document of the project. Such a document belongs to no assembly. The function also stores each package in
+/// `packages` that the store does not contain yet. It calls [`lock_feed`] first.
 ///
 /// Returns [`StoreError::DocumentChanged`] if the stored document does not meet the condition
 /// [`expected`](DocumentDraft::expected). Returns [`StoreError::NoPackage`] if the document needs a package that is

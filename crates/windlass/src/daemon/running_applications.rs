@@ -89,7 +89,8 @@ impl Applications {
         known.is_some_and(|known| known == problem)
     }
 
-    /// Replaces the problems of the last discovery of a factory: one text for each instance with a problem.
+    /// Records the problems of the last discovery of a factory, in place of the problems of the previous one.
+    /// `problems` contains one text for each instance with a problem. The key is the natural id of the instance.
     pub(super) fn set_problems(&mut self, factory: &AssemblyName, problems: BTreeMap<String, String>) {
         self.problems.insert(factory.clone(), problems);
     }

@@ -439,8 +439,8 @@ impl<'w> Launcher<'w> {
         Ok(checked)
     }
 
-    /// Removes an application if its scripts have reported that its instance is destroyed. The history of the
-    /// application stays. Returns whether the scripts have reported this.
+    /// Removes an application if its scripts have reported that its instance is destroyed. Returns whether the scripts
+    /// have reported this. The history of the application stays.
     ///
     /// # Errors
     /// Fails if the store fails.

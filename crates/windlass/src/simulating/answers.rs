@@ -51,7 +51,7 @@ pub(super) enum Intent {
     Destroy(AssemblyName),
     /// Changes values of configuration pins.
     Reconfigure(AssemblyName, BTreeMap<String, Value>),
-    /// Calls a command by the id of its exposed pin.
+    /// Calls a command of an application. `command` is the id under which the application exposes the command.
     Command { application: AssemblyName, command: String, arguments: BTreeMap<String, Value> },
 }
 
@@ -329,8 +329,8 @@ impl Reader<'_> {
         Window { from: from.unwrap_or_default(), until, cycle: every.zip(lasting) }
     }
 
-    /// Reports the keys of an answer that are not allowed for the answer's script. An answer must be data, a
-    /// text or a failure. Also reports an answer that is more than one of these.
+    /// Reports the keys of an answer that are not allowed for the answer's script. Also reports an answer with more
+    /// than one kind of content. The kinds are data, a text and a failure.
     fn refuse_strays(&mut self, at: &str, entry: &AnswerEntry, script: &Script) {
         let is_discovery = *script == Script::Discover;
         let takes_results = matches!(script, Script::HealthCheck | Script::Command(_));

@@ -94,9 +94,10 @@ pub(super) async fn forget(store: &dyn Store, factory: &AssemblyName) -> Result<
     Ok(store.drop_document(&key_of(factory), Expected::Any).await?)
 }
 
-/// Adds the renaming of a factory to `batch`: the stored [`PastTargets`] of the old name become those of the new name.
-/// Otherwise, the dangling references of the factory would become pending, and a later factory of the old name would
-/// read the stored targets.
+/// Adds changes to `batch` that move the stored [`PastTargets`] of a factory from its old name to its new name.
+///
+/// Without this move, the dangling references of the renamed factory would count as pending. A new factory with the
+/// old name would read targets that do not belong to it.
 pub(crate) async fn move_past_targets(
     store: &dyn Store,
     renaming: &Renaming,

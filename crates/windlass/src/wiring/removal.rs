@@ -146,8 +146,8 @@ impl Wiring {
         Ok(())
     }
 
-    /// Returns the names of all factories. The result also contains factories that are no service of an environment,
-    /// because windlass also resolves the references of their instances.
+    /// Returns the names of all launched factories. A factory need not be a service of an environment: its instances
+    /// may still refer to other instances.
     async fn factories(&mut self) -> Result<Vec<AssemblyName>, Error> {
         // Applications have an owner, and factories have none. A store may contain many applications.
         let owned: HashSet<AssemblyName> = self.store.owned_names().await?.into_iter().collect();

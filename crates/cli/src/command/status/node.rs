@@ -219,7 +219,7 @@ fn detail(part: &ElementView, failure: &Failure) -> Option<String> {
     Some(without)
 }
 
-/// Replaces the node numbers and the ids of a part in a text by `*`.
+/// Replaces the ids of `part`, and the node numbers in its name, by `*`.
 fn nameless(part: &ElementView, text: &str) -> String {
     let mut text = alike::nameless(text, &part.name);
     for id in part.id.iter().map(InstanceId::as_str).chain(part.natural.as_deref()) {

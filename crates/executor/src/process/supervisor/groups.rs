@@ -126,10 +126,10 @@ impl Groups {
     /// Tells whether the kernel lets a new process live in a control group. The first call tests this in the control
     /// group `group`. The result is remembered, and applies to all groups.
     ///
-    /// In `group`, the test starts a child process that runs no job. Linux 6.18 kills this child in one situation:
-    /// the control group in which the supervisor itself runs was killed as a whole (by `cgroup.kill`), and the
-    /// supervisor entered that group only afterwards. In this situation, a job without limits runs without a
-    /// control group. A job whose limits need a control group can't run.
+    /// The test starts a child process in `group`. The child runs no job. Linux 6.18 kills the child in one situation:
+    /// the supervisor runs in a control group that was killed as a whole (by `cgroup.kill`) before the supervisor
+    /// entered it. Then a job without limits runs without a control group. A job whose limits need a control group
+    /// can't run.
     fn lets_children_live(&self, group: &Group) -> bool {
         *self.tried.get_or_init(|| group.entrance().is_ok_and(|entrance| lives(&entrance)))
     }

@@ -1,4 +1,4 @@
-//! The course of one job, from its start to its written outcome.
+//! Runs one job: starts it, waits until it ends, and writes its outcome.
 
 use std::{io, os::fd::OwnedFd, rc::Rc, time::Duration};
 

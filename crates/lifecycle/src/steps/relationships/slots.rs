@@ -45,12 +45,11 @@ pub(super) struct InSlot<'s> {
     pub(super) existed: bool,
 }
 
-/// The steps that remove or create the pairs of a relationship, and the sources of these pairs. Each step has a
-/// [`Slot`]: the batch in which the step runs. Each source also has a slot: the batch in which a pair of this
-/// source is removed or created.
+/// The steps that remove or create the pairs of a relationship, and the sources that wait for these steps.
 ///
-/// The caller uses [`each_slot`](Self::each_slot) to make the sources of each slot wait for all steps with the same
-/// slot.
+/// Each step has a [`Slot`]: the batch in which the step runs. Each source has the slot of one of its pairs: the batch
+/// in which the pair is removed or created. The caller uses [`each_slot`](Self::each_slot) to make the sources of each
+/// slot wait for all steps with the same slot.
 #[derive(Default)]
 pub(super) struct Concerned {
     /// The sources of the pairs. Each entry contains the slot of a pair, and the position of its source in the caller's
@@ -127,7 +126,8 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (S
     }
 }
 
-/// Returns the batch ([`Slot`]) in which the plan removes a pair that is not in the desired version.
+/// Returns the batch ([`Slot`]) in which the plan removes the pair of `source` and `target`. The desired version of the
+/// assembly does not contain this pair.
 ///
 /// Usually, the result is the batch that replaces a node of the pair with a new node. The result is `None` in two
 /// cases:

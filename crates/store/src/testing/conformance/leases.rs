@@ -51,7 +51,7 @@ pub async fn outlives_its_handle(harness: &impl Harness) {
     assert!(is_held(&harness.open().await.lease(&name("h_bta"), &holder(2)).await.unwrap_err()));
 }
 
-/// A lease expires when it was not renewed in time, and not before.
+/// A lease that is not renewed expires after the time `expire_after`. Another holder can take it only then.
 pub async fn is_taken_over_after_expiry(harness: &impl Harness) {
     let store = harness.open().await;
     let _lease = leased(&*store, "h_bta").await;

@@ -70,8 +70,8 @@ pub async fn a_batch_claims_a_natural_id(harness: &impl Harness) {
 }
 
 /// Two assemblies with the same owner can't have the same natural id. If an assembly claims the natural id of another
-/// assembly of the owner, the store refuses the claim and changes nothing. A second claim under the same lease, with
-/// another id, succeeds. An assembly keeps its natural id when its record is stored again.
+/// assembly of the owner, the store refuses the claim and changes nothing. The refused assembly keeps its lease, and
+/// can claim another id. An assembly keeps its natural id when its record is stored again.
 pub async fn a_natural_id_is_claimed_once(harness: &impl Harness) {
     let (store, other) = (harness.open().await, harness.open().await);
     let first = with_owner(&*store, "vm-1", "vms").await;

@@ -290,9 +290,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Applies the report of the open call, and determines the outcome of the call. The call then succeeds or fails, or
-    /// the instance is observed again later. `seen` is the observation from which the report comes; `None` if the
-    /// report is the answer to the call itself.
+    /// Applies the report of the open call. Then ends the call, or schedules another observation if the instance is
+    /// still changing. `seen` is the observation from which the report comes; `None` if the report is the answer to
+    /// the call itself.
     fn reported(&mut self, now: Timestamp, key: Key, report: Report, seen: Option<&Observation>) {
         let settled = report.settled;
         let Some(Application { stage: Stage::Busy(open), .. }) = self.applications.get(&key) else { return };
@@ -353,7 +353,7 @@ impl Machine<'_> {
     }
 
     /// Schedules the next [`poll`](Self::poll) of an instance that is still changing (*converging*). The poll happens
-    /// at the timeout of the open call at the latest.
+    /// no later than the timeout of the open call.
     fn converge(&mut self, now: Timestamp, key: Key) {
         let first = self.settings.poll;
         let Some(Application { stage: Stage::Busy(open), .. }) = self.applications.get_mut(&key) else {

@@ -71,7 +71,7 @@ pub(super) enum TaskEnd {
 /// The result of a health check for one application.
 pub(super) struct CheckAnswer {
     pub(super) key: Key,
-    /// The revision of the records that the check has read.
+    /// The [revision](Application::revision) of the application's records that the health check has read.
     pub(super) revision: u64,
     /// The result of the check. `None` if an earlier check of the application had the same answer and changed
     /// nothing, so that the result need not be applied again.
