@@ -316,8 +316,8 @@ impl Ground {
         Ok(())
     }
 
-    /// Tells whether at least one resource of a pair's source or target does not exist. An existing pair with a
-    /// missing resource may be created a second time.
+    /// Tells whether at least one resource of a pair's source or target does not exist. The engine may repeat the
+    /// operations of such a pair.
     pub fn hangs(&self, key: &PairKey) -> bool {
         let ends = self.ends(key, Direction::Create);
         ends.iter().any(|end| end.leaves.iter().any(|leaf| self.rank(leaf) == Some(0)))
