@@ -35,9 +35,8 @@ pub fn check_lists(assembly: &AssemblyDescriptor) -> Diagnostics {
     said.finish()
 }
 
-/// Returns the value or the default that the descriptor contains for a property of the assembly. `value` is a
-/// `${…}` that names the property. Returns `None` if the `${…}` does not name a property of the assembly, or if the
-/// property has no value.
+/// Returns the value or the default of the property that the `${…}` in `value` names. Returns `None` if the `${…}`
+/// names no property of the assembly, or a property that has neither.
 fn own_value<'a>(assembly: &'a AssemblyDescriptor, value: &Value) -> Option<&'a Value> {
     let mut found = None;
     value.for_each_reference(&mut |reference| found = Some(reference));

@@ -479,9 +479,9 @@ impl ProcessMachine {
             && instance.is_some_and(InstanceRecord::has_natural)
     }
 
-    /// Ends the wait for an instance that an application's launch script has launched, and that is not ready yet (see
-    /// [`has_launched`](Self::has_launched)). The element becomes Installed, so the next plan neither removes the
-    /// instance nor launches another one: it continues with the health check.
+    /// Ends a call whose launch script has succeeded, but whose instance did not become ready before the deadline or a
+    /// stop (see [`has_launched`](Self::has_launched)). The call fails, but the element becomes Installed. So the next
+    /// plan keeps the instance, and continues with the health check.
     fn launched(&mut self, id: &CallId, failure: Failure, end: StepEnd) {
         let Some(run) = self.finish_call(id, CallState::Failed(failure.clone())) else { return };
         self.attain_by(&run);

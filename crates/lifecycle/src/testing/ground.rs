@@ -89,7 +89,8 @@ impl Ground {
         }
     }
 
-    /// Records that a process has completed, so that all parts of the assembly belong to its newest version.
+    /// Records that a process of the assembly `root` has completed. From now on, all pairs of this assembly belong to
+    /// the assembly's newest version.
     pub fn complete(&mut self, root: &str) {
         let Some(newest) = self.versions.iter().rposition(|version| version.name().as_str() == root) else {
             return;
