@@ -251,8 +251,8 @@ fn location(reader: &mut Reader<'_>, entry: &Entry, kinds: &RuntimeKinds) -> Opt
     Some((name, Declared { location, sources, inherited, place: reader.place(entry.key.span()) }))
 }
 
-/// Returns the diagnostic of a location that does not match its runtime, and the key with the problem; no key
-/// if the problem concerns the location as a whole.
+/// Describes why a location does not match its runtime. Returns the key with the problem, and the diagnostic. The key
+/// is `None` if the problem concerns the location as a whole.
 fn misfit_diagnostic(misfit: Misfit, kinds: &RuntimeKinds) -> (Option<String>, Diagnostic) {
     let message = misfit.to_string();
     match misfit {
