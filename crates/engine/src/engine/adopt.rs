@@ -192,8 +192,8 @@ impl<'e> FoundRecorder<'e> {
     }
 
     /// Tells whether [`apply`](Self::apply) would change the records of an application. `found` describes the instance
-    /// of this application, as a discovery has found it. A report that violates the protocol changes nothing, apart from
-    /// the recorded failure.
+    /// of this application, as a discovery has found it. If this description violates the protocol, returns `false`,
+    /// although [`apply`](Self::apply) then records the failure.
     ///
     /// # Errors
     /// An error of the store.

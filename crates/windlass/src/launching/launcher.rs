@@ -155,12 +155,13 @@ impl<'w> Launcher<'w> {
         Ok((name, Request::up(desired), warnings))
     }
 
-    /// Returns the factory of the application `published`. `role` is the role that the manifest declares:
-    /// application or factory. For a factory, returns `None`.
+    /// Returns the factory that will own a new instance of `published`. Returns `None` if `published` is itself a
+    /// factory, because a factory has no owner. `role` is the role that the manifest declares.
     ///
     /// # Errors
-    /// Fails if the environment has no such factory. Also fails if the factory requires a signal of another
-    /// service, and no service of the environment provides the signal.
+    /// Fails if the environment has no matching factory. If several factories match, `input` must name one of them.
+    /// Also fails if the factory requires a signal of another service, and no service of the environment provides the
+    /// signal.
     async fn factory(
         &self,
         role: &Role,
