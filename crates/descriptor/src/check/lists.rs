@@ -1,5 +1,5 @@
-//! Checks lists of `each` whose entries stand in the descriptor: in `each` itself, or in the property that
-//! `each` names.
+//! Checks the list that a cluster has in the key `each`, if the descriptor contains this list. The list is the value
+//! of `each` itself, or the value or default of the property that `each` names.
 //!
 //! The composition of an assembly makes the same checks for every list, for example for a list from a
 //! parameter.

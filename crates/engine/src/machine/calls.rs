@@ -462,9 +462,8 @@ impl ProcessMachine {
     /// Tells whether a call has launched the instance of an application, and now only waits until the instance is
     /// ready.
     ///
-    /// In this case, the launch script has succeeded, and the natural id of the instance is known. In addition, a
-    /// health check must be able to observe the instance. The next process uses this health check to wait until the
-    /// instance is ready.
+    /// The result is true if the launch script has succeeded, the natural id of the instance is known, and a health
+    /// check can observe the instance. If the wait ends early, the next process can then continue the health check.
     fn has_launched(&self, id: &CallId) -> bool {
         let Some(run) = self.calls.get(id) else { return false };
         let is_launch = run.record.action == Action::Transition(Transition::Install);

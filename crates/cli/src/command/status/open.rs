@@ -46,8 +46,9 @@ pub(super) fn print_additional(assembly: &AssemblyView) {
     say!("  {}", styled(ODD, format!("{names} {is} {why}")));
 }
 
-/// Prints the undecided calls of an assembly, with the commands that decide them. With `whole`, each call has its own
-/// command. `is_part` tells whether `undecided` contains only the calls of one part.
+/// Prints the undecided calls of an assembly, with the commands that decide them. Similar calls form a group with one
+/// command. If `whole` is true, calls are not grouped. `is_part` tells whether `undecided` contains only the calls of
+/// one part.
 pub(super) fn print_undecided(
     assembly: &AssemblyName,
     undecided: &[UndecidedView],
