@@ -192,8 +192,8 @@ impl<'e> FoundRecorder<'e> {
     }
 
     /// Tells whether [`apply`](Self::apply) would change the records of an application. `found` describes the instance
-    /// of this application, as a discovery has found it. If this description violates the protocol, returns `false`,
-    /// although [`apply`](Self::apply) then records the failure.
+    /// of this application, as a discovery has found it. If `found` contains a failure in place of a report, the result
+    /// is `false`, although `apply` records the failure.
     ///
     /// # Errors
     /// An error of the store.
