@@ -201,7 +201,7 @@ pub trait Store: Send + Sync {
     /// not noticed.
     async fn changed(&self, after: Seq) -> Result<Vec<AssemblyName>, StoreError>;
 
-    /// Reads the names of all assemblies for which the store contains processes, sorted. Deleted assemblies are
+    /// Reads the sorted names of all assemblies for which the store contains processes. Deleted assemblies are
     /// included.
     async fn remembered(&self) -> Result<Vec<AssemblyName>, StoreError>;
 

@@ -58,9 +58,9 @@ pub(super) struct Found {
 /// between a gone element and another element is removed, operations are called only on the other element.
 ///
 /// A broken element that can be restarted gets the state Broken, and the plan restarts it. An element that declares
-/// neither Start nor Stop can't be restarted, so the plan replaces it. It keeps the state Active until then, so that
-/// its replacement requires the user's consent, like the replacement of a healthy element. An element that the
-/// descriptor protects from replacement gets the state Broken in both cases.
+/// neither Start nor Stop can't be restarted, so the plan replaces it. Its record keeps the state Active, so that its
+/// replacement requires the user's consent, like the replacement of a healthy element. An element that the descriptor
+/// protects from replacement gets the state Broken in both cases.
 pub(super) fn note(world: &mut World, seen: &[Seen], now: Timestamp) -> Found {
     let mut found = Found::default();
     let mut gone: BTreeSet<ElementName> = world
