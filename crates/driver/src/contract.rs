@@ -121,10 +121,13 @@ pub trait Driver: Send + Sync {
 
     /// Observes whether the instances of the calls have reached the requested states.
     ///
-    /// An observation changes nothing in the outside world. The engine observes calls with the same
-    /// [batch key](Nature::batch) together. If the result for a call is a failure or
-    /// [`CannotTell`](crate::Observation::CannotTell) or [`Unanswered`](crate::Observation::Unanswered), the engine may
-    /// observe this call again in a smaller group.
+    /// An observation changes nothing in the outside world. If calls have the same [batch key](Nature::batch), the
+    /// engine observes them together. The engine may observe a call again in a smaller group if its result is one of
+    /// these:
+    ///
+    /// - a failure
+    /// - [`CannotTell`](crate::Observation::CannotTell)
+    /// - [`Unanswered`](crate::Observation::Unanswered)
     async fn observe(&self, context: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>>;
 
     /// Finds existing instances at a location. For example, a descriptor contains a reference to a network, and the

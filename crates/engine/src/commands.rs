@@ -134,8 +134,8 @@ pub(crate) fn call_ended(
     put(world, record, batch);
 }
 
-/// Ends the open commands of `element` whose deadline for results has passed. An open command is one whose call has
-/// succeeded, but whose final result has not arrived. Returns an entry for the activity log for each ended command.
+/// Ends the [overdue](CommandRecord::is_overdue) commands of `element`. Returns one entry of the activity log for each
+/// of these commands.
 pub(crate) fn expire(
     world: &mut World,
     element: &ElementName,

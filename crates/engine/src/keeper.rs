@@ -90,8 +90,9 @@ impl Leases {
     }
 }
 
-/// Awaits `work`, and renews `leases` meanwhile. `work` may add further leases. If a lease is lost first, the function
-/// drops `work`, and returns the error. The leases are not released.
+/// Awaits `work`, and renews `leases` meanwhile. `work` may add further leases. The function never releases a lease.
+///
+/// If a lease is lost before `work` ends, the function drops `work`, and returns the error of [`keep`].
 pub(crate) async fn renewing<T, E: From<StoreError>>(
     store: Arc<dyn Store>,
     leases: &Leases,

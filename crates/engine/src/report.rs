@@ -344,8 +344,7 @@ enum Signals {
     /// Only the output properties, for an element that belongs to no application. The instance document contains the
     /// output properties as signals of the interface [`OUTPUTS`].
     Outputs,
-    /// Other elements can read the signals of all interfaces. This variant is for an element that belongs to an
-    /// application.
+    /// All signals of all interfaces, for an element that belongs to an application.
     All,
 }
 

@@ -95,8 +95,8 @@ fn state(path: &Path, left: u64) -> io::Result<FileState> {
     Ok(FileState::Content(bytes))
 }
 
-/// Returns the maximum length of the encoded form of a folder whose contents have at most `max_bytes` in
-/// total.
+/// Returns the maximum length of the encoded form of a folder. The files of the folder contain at most `max_bytes`
+/// bytes in total.
 pub(crate) fn max_encoded(max_bytes: u64) -> u64 {
     max_bytes.saturating_add(MAX_FILES as u64 * MAX_HEAD)
 }

@@ -1,4 +1,4 @@
-//! Names for jobs: the id of a job, the owner of jobs, and the names of volumes.
+//! Validated names: job ids, job owners and volume names.
 
 use std::{fmt, str::FromStr};
 

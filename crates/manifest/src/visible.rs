@@ -132,8 +132,8 @@ pub(crate) fn component<'v>(
     found.ok()
 }
 
-/// Reports that the manifest uses an unknown pin or interface of a component. Reports nothing if
-/// [`lacks`](Visible::lacks) returns `None`, because the pin or interface may then exist.
+/// Reports that the manifest uses an unknown pin or interface of a component. Reports nothing if the pin or interface
+/// may exist; see [`lacks`](Visible::lacks).
 pub(crate) fn unknown_pin(
     report: &mut Report<'_>,
     of: &Visible,

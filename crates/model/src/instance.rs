@@ -195,9 +195,9 @@ impl<'a> InstanceView<'a> {
         self.0["interfaces"][OUTPUTS]["signals"].as_object()
     }
 
-    /// Returns the value of the output property `name`, for example `url`. If the document contains no such output
-    /// property, the method takes `name` as the id of a pin, and returns the value of this pin. For example,
-    /// `compute.ip` is the signal `ip` of the interface `compute`.
+    /// Returns the value of the output property `name`, for example `url`. If the instance has no such output property,
+    /// the method takes `name` as the id of a signal, and returns the value of this signal. For example, `compute.ip`
+    /// is the signal `ip` of the interface `compute`.
     pub fn property(self, name: &str) -> Option<&'a Value> {
         self.output(name).or_else(|| {
             let (interface, pin) = name.split_once('.')?;

@@ -107,14 +107,14 @@ impl FromStr for State {
     }
 }
 
-/// Whether windlass creates a relationship before or after the source (or target) of the relationship reaches a state.
-/// A relationship declares a state and a modifier for its source, and a state and a modifier for its target.
+/// The order of two events: windlass creates a relationship, and an end of the relationship reaches a state. The ends
+/// are the source and the target. The relationship declares a state and a modifier for each end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Modifier {
-    /// windlass creates the relationship first. Then the source (or target) reaches its declared state.
+    /// windlass creates the relationship first. Then the end reaches its declared state.
     Pre,
-    /// The source (or target) reaches its declared state first. Then windlass creates the relationship.
+    /// The end reaches its declared state first. Then windlass creates the relationship.
     Post,
 }
 

@@ -112,10 +112,10 @@ impl<W, R> PlanBuilder<W, R> {
         self.build_listed(|_| true)
     }
 
-    /// Builds the plan like [`build`](Self::build), but with other numbers. The steps for whose work `is_listed`
-    /// returns true get the lowest numbers. The other steps with work follow, and then the barriers. So a step with
-    /// work may wait for another step with work that has a higher number. The numbers of the listed steps have no gaps:
-    /// `windlass plan` lists s1, s2, s3 and so on.
+    /// Builds the plan like [`build`](Self::build), but with other numbers. A step is listed if `is_listed` returns
+    /// true for its work. The listed steps get the lowest numbers, without gaps: `windlass plan` lists s1, s2, s3 and
+    /// so on. The other steps with work follow, and then the barriers. So a listed step may wait for an unlisted step
+    /// with work, although the unlisted step has a higher number.
     ///
     /// # Errors
     ///

@@ -440,10 +440,11 @@ fn source_of(reader: &mut Reader<'_>, key: &str, node: &Node) -> Option<SecretSo
     Some(SecretSource::Env(text.to_owned()))
 }
 
-/// Reads `existing`. Returns the existing instances, and the package folders that their entries name.
+/// Reads `existing`, the list of existing instances. Returns the instances, and the package folders that the list
+/// names.
 ///
-/// Reports two entries with the same type, name, location and resource manager, because a reference could not tell
-/// these entries apart.
+/// Two instances with the same type, name, location and resource manager are an error, because a reference could not
+/// tell them apart.
 fn existing(reader: &mut Reader<'_>, node: &Node) -> (Vec<Existing>, Vec<PackageOf>) {
     let (mut found, mut packages) = (Vec::new(), Vec::new());
     let mut seen: HashMap<_, Span> = HashMap::new();

@@ -83,8 +83,8 @@ impl Printed<'_> {
 
     /// Returns the natural id of the instance; `None` if the instance has no natural id.
     ///
-    /// Only a launch chooses a natural id. If no script launched the instance, the output names the instance by its
-    /// instance id. The instance id is not a natural id, so the method then returns `None`.
+    /// Only a launch script chooses a natural id. If the instance has none, the script's output contains the instance
+    /// id instead. The method does not return this instance id.
     fn natural(&self, said: &Said) -> Option<String> {
         let known = *self.role == Role::Launch || self.call.natural.is_some();
         known.then(|| said.id.clone())

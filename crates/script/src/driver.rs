@@ -345,7 +345,7 @@ impl<'a> Run<'a> {
         self.observations_in(calls, &self.parsed(calls[0], &outcome.stdout), outcome)
     }
 
-    /// Finds the observations for calls in the parsed output of a health check.
+    /// Returns the observation for each call. `output` is the parsed output of the health check.
     pub(crate) fn observations_in(
         &self,
         calls: &[&Call],

@@ -73,11 +73,11 @@ impl Inside {
 }
 
 impl Node {
-    /// Returns a map from offsets in the text of this scalar to places in `source`. The node must have been read from
+    /// Returns a map from offsets in the text of this node to places in `source`. The node must have been read from
     /// `source`.
     ///
-    /// If the node is a collection, or if text and source can't be matched, [`Inside::span`] returns the span of the
-    /// whole node for each range.
+    /// If the node is not a scalar, or if its text can't be matched with `source`, [`Inside::span`] always returns the
+    /// span of the whole node.
     pub fn inside(&self, source: &Source) -> Inside {
         let whole = self.span();
         let parts = self.as_scalar().and_then(|scalar| match_up(scalar, source.text(), whole));

@@ -33,8 +33,8 @@ pub fn suggest_unique<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
 /// Maximum length of a compared name in bytes. A longer text is not taken for a misspelling.
 const LONGEST: usize = 200;
 
-/// Maximum effort of a search for the nearest candidate. The search ends when its effort exceeds this maximum. The
-/// effort is a rough measure of time:
+/// Maximum effort of a search for the candidate that is nearest to a name. The search ends when its effort exceeds
+/// this maximum. The effort is a rough measure of time:
 ///
 /// - Each candidate costs [`BASE_EFFORT`], and 1 more for every 8 of its bytes.
 /// - Each computation of an edit distance costs the length of the name in bytes times the length of the candidate in

@@ -74,9 +74,9 @@ fn compare(a: Option<&Node>, b: Option<&Node>, path: &mut Vec<String>, found: &m
     });
 }
 
-/// Compares the positions of one entry in two lists. `path` is the path of the entry, and ends with the name of the
-/// entry. The function is called only for lists with the key `jobs`, because the order of jobs has a meaning in
-/// manifests of BOSH.
+/// Compares the position of an entry in the list `left` with its position in the list `right`. `path` is the path of
+/// the entry, and ends with the name of the entry. The function is called only for lists with the key `jobs`, because
+/// the order of jobs has a meaning in manifests of BOSH.
 fn positions(left: &[Node], right: &[Node], path: &mut Vec<String>, found: &mut Vec<Difference>) {
     let wanted = path.last().cloned();
     let position = |list: &[Node]| {

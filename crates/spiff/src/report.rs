@@ -101,8 +101,8 @@ impl Unresolved {
 }
 
 impl UnresolvedNode {
-    /// Returns the line for this node in a report. If the node has a problem with a message, the line ends with `gap`,
-    /// the sign for the [`Reason`] (`*`, `@` or `-`), and the message.
+    /// Returns the line for this node in a report. If the node has a problem with a message, the line ends with the
+    /// sign of the [`Reason`] (`*`, `@` or `-`) and the message. The text `gap` comes before the sign.
     fn line(&self, gap: &str) -> String {
         let text = self.text.replace('\n', "\n\t");
         let text = if self.is_expression { format!("(( {text} ))") } else { text };

@@ -210,7 +210,8 @@ pub trait Store: Send + Sync {
     /// not noticed.
     async fn changed(&self, after: Seq) -> Result<Vec<AssemblyName>, StoreError>;
 
-    /// Reads the sorted names of the assemblies that have recorded processes, including deleted assemblies.
+    /// Reads the sorted names of all assemblies for which the store contains processes. Deleted assemblies are
+    /// included.
     async fn remembered(&self) -> Result<Vec<AssemblyName>, StoreError>;
 
     /// Reads the sorted names of the assemblies that refer to the assembly `scope`.

@@ -38,9 +38,8 @@ pub(crate) struct Obstacle {
 }
 
 impl Obstacle {
-    /// Converts this obstacle to an error. The error states that the obstacle blocks the operation at `path`. The
-    /// obstacle is at `path` or at an ancestor of `path`, so the path of the obstacle consists of the first keys of
-    /// `path`.
+    /// Converts this obstacle to the error of the operation that it blocks. `path` is the path of this operation. The
+    /// first `depth` keys of `path` are the path of the obstacle.
     pub(crate) fn of(self, path: &Path) -> NotViable {
         let obstacle = Path::walked(&path.as_slice()[..self.depth]);
         NotViable { path: path.clone(), obstacle, expected: self.expected, found: self.found }

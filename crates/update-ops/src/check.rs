@@ -45,7 +45,8 @@ pub(crate) enum Mode {
     /// The check of an update or a document against a [trusting](Shape::trusting) shape. Only the types of values
     /// are checked, for example whether a value is a list.
     Trusted,
-    /// The check of a document. Types of values, required fields, and the tests of [`Node::matching`] apply.
+    /// The check of a document. Only these requirements apply: types of values, required fields, and the tests of
+    /// [`Node::matching`].
     Document,
 }
 

@@ -24,7 +24,7 @@ pub struct PruneView {
     pub assemblies: Vec<PrunedView>,
     /// The assemblies that were skipped, because another program holds their leases.
     pub held: Vec<HeldView>,
-    /// The assemblies with old records that could not be removed. Some of their old records may have been removed.
+    /// The assemblies for which the prune failed. Some of their old records may have been removed.
     pub failed: Vec<UnprunedView>,
 }
 
@@ -50,7 +50,7 @@ pub struct HeldView {
     pub by: String,
 }
 
-/// An assembly with old records that could not be read or removed. Some of its old records may have been removed.
+/// An assembly for which the prune failed. Some of its old records may have been removed.
 #[derive(Debug, Clone, Serialize)]
 pub struct UnprunedView {
     /// The name of the assembly.

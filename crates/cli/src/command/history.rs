@@ -64,7 +64,8 @@ impl Entry<'_> {
         self.version.map(|version| version.at).or(self.process.map(|process| process.started))
     }
 
-    /// Prints the entry. `has_failed` tells whether the previous process failed.
+    /// Prints the entry. `has_failed` tells whether the process of the preceding entry failed. It affects only the
+    /// text of a rollback.
     fn print(&self, id: ProcessId, has_failed: bool) {
         let resumed = |process: &ProcessEndView| {
             process.continues.map(|before| format!(" (resumes {before})")).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! Checks lists of `each` whose entries stand in the descriptor: in `each` itself, or in the property that
-//! `each` names.
+//! Checks the list that a cluster has in the key `each`, if the descriptor contains this list. The list is the value
+//! of `each` itself, or the value or default of the property that `each` names.
 //!
 //! The composition of an assembly makes the same checks for every list, for example for a list from a
 //! parameter.
@@ -35,9 +35,8 @@ pub fn check_lists(assembly: &AssemblyDescriptor) -> Diagnostics {
     said.finish()
 }
 
-/// Returns the value or the default that the descriptor contains for a property of the assembly. `value` is a
-/// `${…}` that names the property. Returns `None` if the `${…}` does not name a property of the assembly, or if the
-/// property has no value.
+/// Returns the value or the default of the property that the `${…}` in `value` names. Returns `None` if the `${…}`
+/// names no property of the assembly, or a property that has neither.
 fn own_value<'a>(assembly: &'a AssemblyDescriptor, value: &Value) -> Option<&'a Value> {
     let mut found = None;
     value.for_each_reference(&mut |reference| found = Some(reference));

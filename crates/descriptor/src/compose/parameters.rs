@@ -15,7 +15,7 @@ use crate::property::PropertyDecl;
 /// The parameters that the user has given.
 pub(super) struct Parameters<'a> {
     given: &'a BTreeMap<String, Value>,
-    /// Element of the outermost assembly, whose properties the parameters set.
+    /// Name of the element that stands for the outermost assembly. The parameters set the properties of this element.
     owner: ElementName,
     /// For each parameter from a file, the place of the parameter in the file.
     pub(super) places: &'a GivenPlaces,

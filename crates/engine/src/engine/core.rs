@@ -133,8 +133,8 @@ impl Engine {
     /// order of the elements in the assembly.
     ///
     /// # Errors
-    /// [`EngineError::Unknown`] if the assembly does not exist, or an error of the store. The failure of a
-    /// check is in the result of this check.
+    /// [`EngineError::Unknown`] if the assembly does not exist, or an error of the store. A failed check is no
+    /// error: the result of the check contains the failure.
     pub async fn look(&self, name: &AssemblyName) -> Result<Vec<Seen>, EngineError> {
         self.look_until(name, &Stop::default()).await
     }

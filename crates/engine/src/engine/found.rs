@@ -53,15 +53,14 @@ pub(super) struct Found {
 
 /// Changes the records of the elements that a health check has found gone or broken.
 ///
-/// A gone element becomes Failed, and the record of its instance is dropped. No operation can be called on a gone
-/// element. When the relationship between a gone element and another element is removed, operations are called only
-/// on the other element. If an earlier process has found no instance of an element, this element also counts as
-/// gone.
+/// A gone element gets the state Failed, and the record of its instance is dropped. An element also counts as gone if
+/// an earlier process has found no instance of it. No operation can be called on a gone element. When the relationship
+/// between a gone element and another element is removed, operations are called only on the other element.
 ///
-/// A broken element usually becomes Broken, and the plan restarts it. An element that declares neither Start nor
-/// Stop can't be restarted, so the plan replaces it. The record of such an element keeps the state Active, so that
-/// its replacement requires the user's consent, like the replacement of a healthy element. But if the descriptor
-/// protects such an element from replacement, the element becomes Broken.
+/// A broken element that can be restarted gets the state Broken, and the plan restarts it. An element that declares
+/// neither Start nor Stop can't be restarted, so the plan replaces it. Its record keeps the state Active, so that its
+/// replacement requires the user's consent, like the replacement of a healthy element. An element that the descriptor
+/// protects from replacement gets the state Broken in both cases.
 pub(super) fn note(world: &mut World, seen: &[Seen], now: Timestamp) -> Found {
     let mut found = Found::default();
     let mut gone: BTreeSet<ElementName> = world

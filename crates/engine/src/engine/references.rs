@@ -169,8 +169,8 @@ impl Visitor<'_> {
     }
 }
 
-/// Refuses an intent on the assembly `name` if another assembly has an open call on an element of `name`. A process of
-/// the other assembly was interrupted during this call, but the job of the call may still run.
+/// Refuses an intent on the assembly `name` if another assembly has an open call on an element of `name`. An
+/// interrupted process has left such a call open, and the job of the call may still run.
 pub(super) async fn refuse_if_entangled(store: &dyn Store, name: &AssemblyName) -> Result<(), EngineError> {
     for by in store.referrers(name).await? {
         let calls = store.load_sealed(&by).await?.map(|snapshot| snapshot.calls).unwrap_or_default();

@@ -152,8 +152,8 @@ impl Upkeep<'_> {
         }
     }
 
-    /// Adds the plans of an assembly's processes to `plans`, with the new name in them. A plan in an old format
-    /// that can't be read any more is not added.
+    /// Reads the plans of all processes of the assembly `name`, applies `renaming` to the plans, and adds them to
+    /// `plans`. Skips each plan whose format is so old that the plan can't be read any more.
     async fn rename_plans(
         &self,
         name: &AssemblyName,

@@ -88,11 +88,12 @@ impl Engine {
         Ok(Some((snapshot, closing)))
     }
 
-    /// Opens an undecided call again if both of these statements hold, because this program may then find out the
-    /// outcome of the call:
+    /// Opens the undecided calls whose outcome this program may find out. A program can only find out the outcome if it
+    /// runs on the host and in the folder of the call's last attempt. So a call is opened if both of these statements
+    /// hold:
     ///
     /// - The last attempt of the call was made on this host and in this folder.
-    /// - The call became undecided in a program on another host or in another folder.
+    /// - The program that could not find out the outcome ran on another host or in another folder.
     async fn reopen(&self, snapshot: &mut Snapshot) -> Result<(), EngineError> {
         for call in snapshot.calls.iter_mut().filter(|call| call.state == CallState::Undecided) {
             if call.unknown.as_ref().is_none_or(|unknown| unknown.by == self.env.home) {

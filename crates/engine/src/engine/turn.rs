@@ -227,9 +227,9 @@ mod tests {
         Lease { scope: "vms".parse().unwrap(), epoch: Epoch(std::num::NonZeroU64::MIN), holder, since }
     }
 
-    /// In each case, daemon `a` executed the duty last. The duty was due at time 60 s, but `a` began late, at 63 s.
-    /// At the time `at`, the daemon `daemon` then requests a turn for the due time `time`. If `is_over` is true,
-    /// the daemon must get no turn, because the last turn covers `time`.
+    /// The last turn was for the fire time 60 s, and the daemon `a` began this turn late, at 63 s. In each case, a
+    /// daemon requests a new turn: `daemon` is its name, `time` is the fire time or period, and `at` is the time of the
+    /// request. If `is_over` is true, the daemon gets no turn, because the last turn makes a new turn unnecessary.
     #[test]
     fn a_turn_is_had_once() {
         let last = LastTurn::new(&lease("a", second(63)), TurnTime::At(second(60)));

@@ -494,9 +494,8 @@ impl ProcessMachine {
     /// Tells whether a call has launched the instance of an application, and now only waits until the instance is
     /// ready.
     ///
-    /// In this case, the launch script has succeeded, and the natural id of the instance is known. In addition, a
-    /// health check must be able to observe the instance. The next process uses this health check to wait until the
-    /// instance is ready.
+    /// The result is true if the launch script has succeeded, the natural id of the instance is known, and a health
+    /// check can observe the instance. If the wait ends early, the next process can then continue the health check.
     fn has_launched(&self, id: &CallId) -> bool {
         let Some(run) = self.calls.get(id) else { return false };
         let is_launch = run.record.action == Action::Transition(Transition::Install);
@@ -511,9 +510,9 @@ impl ProcessMachine {
             && instance.is_some_and(InstanceRecord::has_natural)
     }
 
-    /// Ends the wait for an instance that an application's launch script has launched, and that is not ready yet (see
-    /// [`has_launched`](Self::has_launched)). The element becomes Installed, so the next plan neither removes the
-    /// instance nor launches another one: it continues with the health check.
+    /// Ends a call whose launch script has succeeded, but whose instance did not become ready before the deadline or a
+    /// stop (see [`has_launched`](Self::has_launched)). The call fails, but the element becomes Installed. So the next
+    /// plan keeps the instance, and continues with the health check.
     fn launched(&mut self, id: &CallId, failure: Failure, end: StepEnd) {
         let Some(run) = self.finish_call(id, CallState::Failed(failure.clone())) else { return };
         self.attain_by(&run);

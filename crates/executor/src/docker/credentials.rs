@@ -1,5 +1,5 @@
-//! Registry credentials, as the Docker client stores them: in its file `config.json`, or in helper programs
-//! that the file names.
+//! Reads the registry credentials of the Docker client. Its file `config.json` contains them, or names a helper program
+//! that returns them.
 
 use std::{collections::BTreeMap, io, process::Stdio, time::Duration};
 

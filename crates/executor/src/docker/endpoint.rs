@@ -30,8 +30,9 @@ const PODMAN_SOCKET: &str = "/run/podman/podman.sock";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EngineChoice {
-    /// The engine that the Docker client would use. The client first looks for the variable `DOCKER_HOST`,
-    /// then for a current context, and finally uses the default socket.
+    /// The engine that the Docker client would use. The client uses the first of these settings that exists: the
+    /// variable `DOCKER_HOST`, the variable `DOCKER_CONTEXT`, and the current context in the client's configuration. If
+    /// none of them exists, the client uses the default socket.
     #[default]
     Docker,
     /// The Podman service: the user's own socket if it exists, otherwise the socket of the host.

@@ -250,8 +250,8 @@ impl Dispatcher {
     /// them. If the supervisor has no job at all, the function does nothing: `lost_supervisor` confirms the
     /// disconnection when the supervisor exits.
     ///
-    /// Jobs that were submitted during the disconnection stay in the queue. The function hands them over to another
-    /// supervisor.
+    /// Jobs that are submitted during the disconnection wait in the queue. After the disconnection, the function hands
+    /// them over to another supervisor.
     async fn release_survivors(&mut self) {
         if self.disconnecting.is_empty() || !self.has_only_survivors() {
             return;

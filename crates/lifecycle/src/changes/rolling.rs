@@ -391,7 +391,7 @@ impl Groups<'_, '_> {
         })
     }
 
-    /// Returns the removed nodes of a group that still have pairs.
+    /// Returns the nodes that the plan removes from a group. Omits nodes that have no pairs.
     fn removed(&self, group: &Element) -> Vec<RollingNode> {
         let Some(installed) = self.situation.installed.map(|version| version.topology) else {
             return Vec::new();

@@ -54,25 +54,20 @@ pub(crate) struct Constraints<'a> {
     holds: Holds,
     /// For elements that go down to a lower state: the steps that must end before the element leaves a [rank].
     releases: Holds,
-    /// Whether [`passed`](Self::passed()) may find steps. If the flag is `false`, `passed` returns an empty list. The
-    /// flag is `true` if both of these conditions hold:
+    /// If `false`, [`passed`](Self::passed()) returns an empty list. The flag is `true` if both of these conditions
+    /// hold:
     ///
     /// - The plan raises at least one part.
-    /// - At least one part is not raised, or is raised from a state above Absent.
-    ///
-    /// The second condition means that a part lacks the steps to some [ranks](crate::rank). For example, a part that is
-    /// raised from Inactive has no step to Installed. Only a step can wait, so this part cannot wait on its way to
-    /// Installed.
+    /// - At least one part is not raised, or is raised from a state above Absent. No step of such a part reaches
+    ///   certain [ranks](crate::rank). For example, a part that is raised from Inactive has no step to Installed.
     lacks_up: bool,
-    /// Whether [`passed_leaving`](Self::passed_leaving()) may find steps. If the flag is `false`, `passed_leaving`
-    /// returns an empty list. The flag is `true` if both of these conditions hold:
+    /// If `false`, [`passed_leaving`](Self::passed_leaving()) returns an empty list. The flag is `true` if both of
+    /// these conditions hold:
     ///
     /// - The plan lowers at least one part.
-    /// - At least one part is not lowered, or is lowered to a state above Absent.
-    ///
-    /// The second condition means that a part lacks the steps from some [ranks](crate::rank). For example, a part that
-    /// is lowered to Inactive has no step that leaves Installed. Only a step can wait, so this part cannot wait at
-    /// Installed.
+    /// - At least one part is not lowered, or is lowered to a state above Absent. No step of such a part leaves
+    ///   certain [ranks](crate::rank). For example, a part that is lowered to Inactive has no step that leaves
+    ///   Installed.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,

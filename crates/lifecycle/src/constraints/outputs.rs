@@ -1,5 +1,5 @@
-//! The waits between the part that publishes an output (the *producer*) and a part that reads the output (a
-//! *reader*).
+//! The waits that outputs cause. The *producer* of an output is the part that publishes it. A *reader* of an output is
+//! a part that reads it.
 
 use windlass_model::resolve::{NothingYet, ResolveError};
 use windlass_plan::{Draft, WaitKind};

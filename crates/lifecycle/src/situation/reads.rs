@@ -112,15 +112,14 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Finds the outputs that the property `name` of `element` reads, and the parts that publish these outputs.
+    /// Finds the outputs that the property `name` of `element` reads, and the parts that publish these outputs. Each
+    /// found [`Read`] contains `reader`, and the place of `reader` in the descriptor (`origin`). There are two cases:
     ///
-    /// The operations of a relationship receive the value of the property `name`. `element` is a source or target
-    /// of the relationship, or a resource on which an operation is called.
-    ///
-    /// `reader` is the property with which the operations receive this value. For example, the relationship has the
-    /// property `url: ${source.address}`. The function is called for each source: `name` is `address`, and `reader`
-    /// is `url`. If an operation is called on `element`, `reader` is the same property as `name`. Each found
-    /// [`Read`] contains `reader`, and the place of `reader` in the descriptor (`origin`).
+    /// - `element` is a source or target of a relationship, and the property `reader` of the relationship reads the
+    ///   property `name`. For example, the relationship has the property `url: ${source.address}`. In this example,
+    ///   `reader` is `url`, and `name` is `address`.
+    /// - An operation of the relationship is called on the resource `element`, and receives the property `name` of
+    ///   `element`. In this case, `reader` is also `name`.
     ///
     /// The function finds nothing in two cases:
     ///

@@ -90,7 +90,8 @@ impl Ground {
         }
     }
 
-    /// Records that a process has completed, so that all parts of the assembly belong to its newest version.
+    /// Records that a process of the assembly `root` has completed. From now on, all pairs of this assembly belong to
+    /// the assembly's newest version.
     pub fn complete(&mut self, root: &str) {
         let Some(newest) = self.versions.iter().rposition(|version| version.name().as_str() == root) else {
             return;
@@ -317,8 +318,8 @@ impl Ground {
         Ok(())
     }
 
-    /// Tells whether at least one resource of a pair's source or target does not exist. An existing pair with a
-    /// missing resource may be created a second time.
+    /// Tells whether at least one resource of a pair's source or target does not exist. The engine may repeat the
+    /// operations of such a pair.
     pub fn hangs(&self, key: &PairKey) -> bool {
         let ends = self.ends(key, Direction::Create);
         ends.iter().any(|end| end.leaves.iter().any(|leaf| self.rank(leaf) == Some(0)))

@@ -14,7 +14,7 @@ enum Token {
     Text(String),
     /// A number, `True`, `False` or `None`.
     Word,
-    /// An opening bracket, with the closing bracket that belongs to it.
+    /// An opening bracket. The field contains the matching closing bracket.
     Open(char),
     /// A closing bracket.
     Close(char),

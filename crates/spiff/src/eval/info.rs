@@ -78,8 +78,8 @@ impl Info {
         self
     }
 
-    /// Records that the expression itself has failed, with a message. If the expression waits for another
-    /// node, [`waiting`](Self::waiting) is used instead.
+    /// Records that the expression itself has failed, and sets the message of the problem. If the expression waits for
+    /// another node, [`waiting`](Self::waiting) is used instead.
     pub(crate) fn with_error(mut self, message: impl Into<String>) -> Self {
         self.error = true;
         self.issue = Some(Arc::new(Issue::new(message)));

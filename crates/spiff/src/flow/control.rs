@@ -34,8 +34,8 @@ struct Control<'n> {
     env: &'n Env,
 }
 
-/// The node that replaces a control structure after a pass, and whether this node is a complete result. For example,
-/// the unchanged control structure and an error message are not complete results.
+/// The node that replaces a control structure after a pass, and whether the evaluation of this node is complete. The
+/// flag is false if a part of the node is not known yet, or if the node is an error message.
 type Given = (Node, bool);
 
 /// Tells whether the value of `key` becomes a template. This applies to `<<do` and `<<mapkey`, the options of `<<for`.

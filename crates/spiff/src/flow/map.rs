@@ -230,9 +230,11 @@ fn is_same_map(a: &Map, b: &Map) -> bool {
     a.iter().zip(b).all(|((ka, a), (kb, b))| ka == kb && identical(a, b))
 }
 
-/// Adds fields of the stub to the map: each field with the marker `&inject` or `&default`, if the map lacks this
-/// field. Returns whether at least one field was added. If this pass has not changed the map before the call, `same` is
-/// the map, and `work.fields` is empty. Otherwise, `same` is `None`, and `work.fields` contains the fields of the map.
+/// Adds the fields of the stub that have the marker `&inject` or `&default`. Fields that the map already has are not
+/// added. Returns whether at least one field was added.
+///
+/// `same` is the map if this pass has not changed it so far; `work.fields` is then empty. If the pass has changed the
+/// map, `same` is `None`, and `work.fields` contains the fields of the changed map.
 fn inject(work: &mut Work, same: Option<&Arc<Map>>, stub: Option<&Node>) -> bool {
     if work.merged {
         work.flags |= Flags::INJECTED;

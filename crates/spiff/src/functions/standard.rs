@@ -63,8 +63,7 @@ fn register(registry: &mut Registry) {
 mod tests {
     use super::*;
 
-    /// The module `left_out` lists the functions that a build without a Cargo feature lacks. With the feature,
-    /// other modules register exactly these functions.
+    /// For each Cargo feature, the module `left_out` lists exactly the functions that the feature adds.
     #[test]
     #[cfg(all(feature = "crypto", feature = "x509"))]
     fn each_feature_has_its_functions() {

@@ -25,9 +25,8 @@ impl Flags {
     pub const DEFAULT: Self = Self(1 << 3);
     /// `&state`: the node is part of the document [`Processed::state`](crate::Processed::state).
     pub const STATE: Self = Self(1 << 4);
-    /// `&dynamic`: the value of the node is a template, or was created from a template. A document may take the node
-    /// from a stub, which is a document that supplies values. Then the engine creates a new value from the template
-    /// for the document that takes the node.
+    /// `&dynamic`: the value of the node is a template, or was created from a template. If a document takes the node
+    /// from a stub, the document gets a new value. The engine creates this value from the template.
     pub const DYNAMIC: Self = Self(1 << 5);
     /// The engine has added the node from a stub.
     pub const INJECTED: Self = Self(1 << 6);

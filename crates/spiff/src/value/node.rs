@@ -141,7 +141,7 @@ impl Value {
     }
 }
 
-/// The path at which stubs contain the values for the fields of a node.
+/// Stubs supply values for the fields of a node. A redirect is the path of these values in each stub.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Redirect {
     /// The node has no redirect of its own. Usually, the values for its fields have the same path in the stubs as

@@ -55,8 +55,8 @@ pub struct MemoryStore {
 pub struct Cut(Arc<CutState>);
 
 struct CutState {
-    /// Number of batches that the program still commits until its simulated death, including the batch at which the
-    /// program dies. `keeps_last` tells whether the store applies that last batch.
+    /// Number of commits that remain until the simulated death of the program. The program dies at the last of these
+    /// commits. `keeps_last` tells whether the store applies the batch of this last commit.
     left: AtomicU64,
     keeps_last: bool,
     dead: Notify,

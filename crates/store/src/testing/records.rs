@@ -49,7 +49,7 @@ struct Document {
     secrets: Option<Sensitive<Vec<u8>>>,
 }
 
-/// A request, and its content as long as the request is open.
+/// A request. The content `asked` is removed when the request is closed.
 #[derive(Debug)]
 struct Request {
     record: RequestRecord,

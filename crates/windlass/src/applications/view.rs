@@ -124,8 +124,8 @@ pub struct ApplicationView {
     /// The title of the application's factory; `None` for a factory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factory: Option<String>,
-    /// The title of the application that the factory discovers: its discovery script finds existing instances of
-    /// this application. `None` for an application, and for a factory without discovery.
+    /// The title of the application whose existing instances the factory's discovery script finds. `None` for an
+    /// application, and for a factory without discovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application: Option<String>,
     /// The Quartz expression for the times of the factory's discovery. `None` for an application, and for a

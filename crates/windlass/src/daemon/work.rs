@@ -181,8 +181,8 @@ impl Context {
         }
     }
 
-    /// Records the references to an application before the application is removed. For each reference, stores the
-    /// name of the application. After the removal, a stored name shows that the reference once had a target.
+    /// Prepares the removal of an application: stores the name of the application for each reference to it. After the
+    /// removal, windlass shows these references as dangling; see [`Removal::note`]. A failure only causes a notice.
     pub(super) async fn note_removal(&self, name: &AssemblyName) {
         let noted = async { Removal::of(&self.engine.store, name).await?.note().await };
         if let Err(error) = noted.await {

@@ -89,8 +89,8 @@ impl Launcher<'_> {
     /// dry run changes nothing.
     ///
     /// # Errors
-    /// Fails if the factory has no discovery, or if the number of environments that contain the factory is not one. Also
-    /// fails if the script or the store fails.
+    /// Fails if the factory has no discovery, or if the script or the store fails. Also fails unless exactly one
+    /// environment contains the factory.
     pub async fn discover(
         &self,
         factory: &AssemblyName,

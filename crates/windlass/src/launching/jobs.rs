@@ -30,8 +30,8 @@ pub struct JobsView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct JobSummary {
-    /// The id under which commands such as `windlass job show` find the job: the id of the job's call. For a failed
-    /// health check, the id is the name of the factory.
+    /// The id under which commands such as `windlass job show` find the job. If the job belongs to a call, `id` is the
+    /// id of the call. If the job is a failed health check, `id` is the name of the factory of `applications`.
     pub id: String,
     /// The id of the job on its runtime.
     pub job: String,

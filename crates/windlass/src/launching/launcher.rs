@@ -185,8 +185,9 @@ impl<'w> Launcher<'w> {
     /// application or factory. For a factory, returns `None`.
     ///
     /// # Errors
-    /// Fails if the environment has no such factory. Also fails if the factory requires a signal of another
-    /// service, and no service of the environment provides the signal.
+    /// Fails if the environment has no matching factory. If several factories match, `input` must name one of them.
+    /// Also fails if the factory requires a signal of another service, and no service of the environment provides the
+    /// signal.
     async fn factory(
         &self,
         role: &Role,

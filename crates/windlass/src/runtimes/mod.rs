@@ -1,6 +1,6 @@
-//! The kinds of runtimes: their settings in `windlass.yaml`, and how they are opened and inspected.
+//! The kinds of runtimes. A kind declares its settings in `windlass.yaml`, and opens and inspects its runtimes.
 //!
-//! Each kind is one module with a [`RuntimeFactory`], and one line of [`RuntimeRegistry::default`].
+//! Each kind has its own module with a [`RuntimeFactory`]. [`RuntimeRegistry::default`] registers these factories.
 //!
 //! ```
 //! use windlass::runtimes::RuntimeRegistry;

@@ -24,7 +24,7 @@ impl Runtimes {
         Self { kinds: kinds.collect(), state: context.state.clone() }
     }
 
-    /// Checks that a location has a runtime, without opening it.
+    /// Checks that a location has a usable runtime. Does not open the runtime.
     pub(crate) fn check(&self, location: &Location) -> Result<(), String> {
         self.project(location).map(drop)
     }

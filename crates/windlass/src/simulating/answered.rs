@@ -29,7 +29,8 @@ impl Printout {
     /// the name of its application.
     ///
     /// Usually, the output contains one entry for each call. But a rule may also contain a failure ([`Says::Fail`])
-    /// or a whole output ([`Says::Stdout`]). The first such rule in `calls` determines the output alone.
+    /// or a whole output ([`Says::Stdout`]). In this case, the first such rule in `calls` determines the whole
+    /// output.
     pub(super) fn of_calls(calls: &[(Option<&Rule>, &Call, &str)], script: &Script) -> Self {
         let takes =
             calls.iter().filter_map(|(rule, ..)| Some(rule.as_ref()?.takes)).max().unwrap_or_default();

@@ -87,7 +87,7 @@ impl Application {
     }
 
     /// Applies a report to the application. The engine and this method apply updates by the same function, [`accept`].
-    /// The returned entries about changes and results contain no secrets.
+    /// Returns log entries. Secrets are masked in [`Applied::results`] and [`Applied::changes`].
     ///
     /// # Errors
     /// Returns a failure if the updates of the report are not valid for the instance document. In this case, the

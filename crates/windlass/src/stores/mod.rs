@@ -11,8 +11,7 @@ use crate::error::Error;
 
 pub(crate) use kind::{StoreKind, StoreSettings};
 
-/// All kinds of stores. If a project names no address of a store, the first kind keeps the state of the
-/// project.
+/// All kinds of stores. The first kind is used if a project names no store address.
 const KINDS: &[&dyn StoreKind] = &[
     &sqlite::Sqlite,
     #[cfg(feature = "postgres")]

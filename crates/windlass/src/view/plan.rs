@@ -130,8 +130,8 @@ pub struct WhyView {
     pub step: StepId,
     /// The part and the action of the step, for example `web__1 Configure`.
     pub action: String,
-    /// The waits that explain the step. Example: s3 waits for s2, and s2 waits for s1. For s3, the list then contains
-    /// the wait for s2, followed by the wait of s2 for s1.
+    /// The direct and indirect waits of the step. Each wait is followed by the waits of the awaited step. For an
+    /// exception, see [`repeated`](BecauseView::repeated).
     pub waits: Vec<BecauseView>,
 }
 

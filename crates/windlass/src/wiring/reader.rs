@@ -39,8 +39,8 @@ pub(crate) struct Wiring {
     past: BTreeMap<AssemblyName, Arc<PastTargets>>,
 }
 
-/// The state of a mapping in an environment. A mapping is a pin of a factory, such as `vms.vm-by-id`, that receives the
-/// instances of another factory.
+/// The state of a mapping in an environment. A factory receives the instances of another factory through a mapping: a
+/// pin such as `vms.vm-by-id`.
 pub(crate) enum Mapping {
     /// The mapping receives the instances of the factory with this name.
     Bound(AssemblyName),

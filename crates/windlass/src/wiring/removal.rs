@@ -15,8 +15,8 @@ use crate::error::Error;
 /// The number of assemblies that are read at once.
 const PAGE: usize = 500;
 
-/// The references to an assembly that is about to be removed. The field `name` is the name of this assembly. Only
-/// launched applications and factories can be the targets of these references.
+/// The references to the assembly `name`, which is about to be removed. Other assemblies can refer only to launched
+/// applications and launched factories.
 pub(crate) struct Removal {
     store: Arc<dyn Store>,
     name: AssemblyName,

@@ -38,8 +38,8 @@ pub(super) enum Wanted {
     Running(AssemblyName),
     /// A version of an assembly, as `NAME@PROCESS`.
     Version,
-    /// The name of a parameter with an equals sign, such as `nodes=`. The path is the assembly's descriptor, or the
-    /// folder of the descriptor.
+    /// The name of a parameter, followed by an equals sign, such as `nodes=`. The path is the assembly's descriptor, or
+    /// the folder of the descriptor.
     Parameter(PathBuf),
     /// The short name of a published application.
     Application,

@@ -26,10 +26,9 @@ use crate::rank;
 /// [`in_order`]. For steps to lower states, the function uses the reverse order. If a step of `c` fails, the steps of
 /// `a` still begin, because `a` directly depends only on `b`, which the plan does not change.
 ///
-/// In the same way, a relationship with operations may wait for a part such as `b`. Then the step that creates the
-/// relationship waits for the steps of `c`. [`Constraints::arrivals`] lists each step that creates a relationship,
-/// and the element for which this step waits. The range `arrivals[i]` selects the entries of this list that belong
-/// to `relations[i]`.
+/// A step that creates a relationship with operations may also require a state of a part such as `b`. Then this step
+/// waits for the steps of `c`. [`Constraints::arrivals`] lists all such requirements. In this list, the requirements
+/// of `relations[i]` have the positions `arrivals[i]`.
 pub(super) fn order(
     constraints: &mut Constraints<'_>,
     relations: &[Relation<'_>],

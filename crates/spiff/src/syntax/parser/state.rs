@@ -12,8 +12,8 @@ const RULES_PER_LEVEL: u32 = 9;
 /// A function that parses one rule of the grammar at the current position. Returns `None` if the rule does not match.
 pub(super) type Rule = fn(&mut Parser<'_>) -> Option<Tree>;
 
-/// The rules of the grammar that can contain themselves. The parser contains these rules, so that the modules of the
-/// other rules can call them.
+/// The recursive rules of the grammar. [`Parser`] stores these rules. So other modules can call the rules without
+/// importing them.
 pub(super) struct Recursive {
     pub(super) expression: Rule,
     pub(super) or: Rule,

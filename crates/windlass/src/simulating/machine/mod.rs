@@ -1,8 +1,8 @@
 //! The pure state machine of a simulation. Its inputs are the virtual time and the results of tasks. Its
 //! outputs are new tasks, and events for the timeline.
 //!
-//! The machine reads no clock and runs nothing. The same [schedule](windlass_engine::schedule) as in the
-//! daemon starts health checks and discoveries. All other timed events are on the agenda: actions of
+//! The machine reads no clock and runs nothing. As in the daemon, a [schedule](windlass_engine::schedule) determines
+//! when health checks and discoveries start. All other timed events are on the agenda: actions of
 //! operators, ends of tasks, and observations of instances that are still changing (*converging*). The memory of the
 //! machine depends on the existing applications, not on the simulated time.
 
