@@ -8,8 +8,8 @@ use crate::plan::{Plan, Step, StepNumber, Wait};
 /// wait of another step. The explained step waits for this other step, directly or through further steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Because<'a, W, R> {
-    /// The level of the wait: 1 for a wait of the explained step, 2 for a wait of a step that the explained step waits
-    /// for, and so on.
+    /// The level of the wait. The waits of the explained step have the level 1, and the waits of an awaited step have
+    /// the next level. Barriers add no level; see [`Plan::why`].
     pub depth: usize,
     /// The step that waits.
     pub step: Step<'a, W, R>,

@@ -53,8 +53,8 @@ pub(super) struct PreviousState {
     /// The intent of the last process, if this process is an adoption or a rollback that has not completed, and the
     /// request is a retry. The retry then keeps this intent; see [`recorded`]. `None` in all other cases.
     pub(super) resumed: Option<Intent>,
-    /// The groups for which the last process was interrupted during a pause between two batches of nodes. The value
-    /// is the planned end of the pause.
+    /// The groups for which the last process was interrupted during a pause between two batches of nodes, each with the
+    /// planned end of the pause.
     pub(super) paused: BTreeMap<ElementName, Timestamp>,
 }
 

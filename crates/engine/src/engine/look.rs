@@ -660,7 +660,8 @@ mod tests {
         assert!(is_forgotten(&held, &store, now.plus_millis(182_000), &other));
     }
 
-    /// Other versions of windlass compare the marks in job ids, so a mark must not change.
+    /// Job ids contain the marks of assemblies. Other versions of windlass read these marks, so the mark of an assembly
+    /// must not change.
     #[test]
     fn marks_of_assemblies_are_stable_and_different() {
         assert_eq!(mark(&"shop".parse().unwrap()), "ofb9evfqdwjzbs55");

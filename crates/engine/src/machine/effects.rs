@@ -17,7 +17,7 @@ pub(super) struct Failed<'a> {
     pub(super) element: &'a ElementName,
     pub(super) action: &'a Action,
     pub(super) pair: Option<&'a PairKey>,
-    /// The change that a successful call would have recorded, such as a new state of the element.
+    /// The change that was planned for a success of the call, such as a new state of the element.
     pub(super) then: Advance,
     pub(super) failure: &'a Failure,
     pub(super) process: ProcessId,

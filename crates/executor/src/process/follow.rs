@@ -26,7 +26,7 @@ use crate::{
 /// Maximum number of bytes in one output event.
 const CHUNK: u64 = 64 * 1024;
 
-/// Time between two polls of the files of a job that another process has submitted. This process receives no
+/// Time between two polls of the files of a job that another process has submitted. The [`Follower`] receives no
 /// progress messages about such a job.
 const INTERVAL: Duration = Duration::from_millis(50);
 
