@@ -17,8 +17,8 @@ pub struct Because<'a, W, R> {
     pub wait: Wait<'a, R>,
     /// The step that is awaited.
     pub on: Step<'a, W, R>,
-    /// Whether the list omits the waits of the awaited step `on` after this entry. The list omits these waits if they
-    /// already follow an earlier entry with the same awaited step. False if `on` has no waits.
+    /// Whether an earlier entry has the same awaited step `on`, and is followed by the waits of `on`. The list then
+    /// does not repeat these waits after this entry. False if `on` has no waits.
     pub is_repeated: bool,
 }
 

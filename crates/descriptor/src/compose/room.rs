@@ -1,7 +1,7 @@
 //! The limits on the size of a composition.
 //!
-//! Without these limits, a file of a few lines could create any number of elements. For the term *copied element*, see
-//! [`MAX_NODES`](super::MAX_NODES).
+//! Without these limits, a file of a few lines could create any number of elements. One of the limits is for
+//! *copied elements*; [`MAX_NODES`](super::MAX_NODES) explains this term.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ pub(super) struct Excess {
 }
 
 /// Counts the copied elements of a composition and the bytes of copied properties, and checks both numbers against
-/// their limits. The [module](self) explains copied elements.
+/// their limits.
 pub(super) struct Room {
     /// Maximum number of copied elements; see [`MAX_NODES`](super::MAX_NODES).
     nodes: usize,

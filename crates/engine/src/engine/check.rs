@@ -187,9 +187,11 @@ impl<'a> Writer<'a> {
         Ok(ends.into_iter().map(|(name, end)| Checked { name, end }).collect())
     }
 
-    /// Replaces each answer "the instance no longer exists" by a failure, if the factory has several running
-    /// applications and the checks find none of their instances. `owners` contains the factory of each checked
-    /// application. The other applications of the factory count, too: a check may cover only some of them.
+    /// Replaces answers "the instance no longer exists" by failures. `owners` contains the factory of each checked
+    /// application. The answers about the applications of a factory are replaced if two conditions are met:
+    ///
+    /// - The checks find no existing instance of the factory's applications.
+    /// - The factory has more than one running application. Applications that were not checked are also counted.
     ///
     /// The instances may still exist. For example, a script finds no instance if the factory has the credentials of
     /// another account. Without this function, windlass would remove the records of all applications.
