@@ -364,7 +364,7 @@ impl CheckRound {
         }
     }
 
-    /// Returns the limit on the checks of one location: see [`waiting`](Self::waiting).
+    /// Returns the entry of a location in [`waiting`](Self::waiting). If the entry is missing, creates it.
     fn turns(&self, location: &Location) -> Arc<Semaphore> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let turns = waiting.entry(location.name.clone());

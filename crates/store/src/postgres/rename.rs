@@ -109,7 +109,7 @@ async fn rewrite_versions(db: &impl GenericClient, rename: &Rename, scope: &Asse
     Ok(())
 }
 
-/// Replaces the records of an assembly in one table, with one statement.
+/// Writes the new names into the records of the assembly `scope` in one table. One statement changes all records.
 async fn rewrite(db: &impl GenericClient, rename: &Rename, of: &Rows, scope: &AssemblyName) -> Outcome<()> {
     let Rows { table, of_assembly, renamed } = of;
     let select = format!("SELECT ctid::text, record FROM {table} WHERE {of_assembly}");
