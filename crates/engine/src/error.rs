@@ -166,8 +166,8 @@ pub enum EngineError {
     /// The plan differs from the saved plan.
     #[error("the steps for `{0}` would differ from the saved plan; save a new plan")]
     OtherPlan(AssemblyName),
-    /// The conditions of some parts differ from the conditions in the saved plan. For example, a health check
-    /// finds that a further part is gone or broken.
+    /// The conditions of some parts differ from the conditions in the saved plan. For example, a part has broken since
+    /// the plan was saved.
     #[error("the plan for `{}` is out of date: the conditions of {} differ from what its health checks found; save a new plan", .0, named(.1))]
     OtherConditions(AssemblyName, Vec<ElementName>),
     /// The assembly has changed since the desired assembly was derived from it. The recorded version of the assembly

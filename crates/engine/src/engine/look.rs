@@ -637,8 +637,9 @@ mod tests {
 
     use super::*;
 
-    /// 1000 checks that begin at the same time have different job ids. The test also checks [`is_forgotten`]: a job is
-    /// forgotten if the expiry time in its id has passed, or if the lease under which the job ran has a new holder.
+    /// The job ids of 1000 health checks differ, even if all of them begin at the same time. The test also covers
+    /// [`is_forgotten`]: a job is forgotten if the expiry time in its id has passed, or if the lease under which the
+    /// job ran has a new holder.
     #[test]
     fn no_two_looks_have_the_same_jobs() {
         let (store, now) = ("shop".parse().unwrap(), Timestamp::from_millis(1_700_000_000_123));

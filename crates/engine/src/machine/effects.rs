@@ -26,7 +26,8 @@ pub(super) struct Failed<'a> {
 }
 
 impl ProcessMachine {
-    /// Records the change `then` after a successful call. For example, the element reaches a new state.
+    /// Records the success of a call. `then` is the change that was planned for this case, such as a new state of the
+    /// element.
     pub(super) fn attain(
         &mut self,
         element: &ElementName,

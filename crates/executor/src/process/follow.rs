@@ -67,8 +67,8 @@ impl Follower {
         let _over = followed.await;
     }
 
-    /// Sends the events of a job that another process has submitted, and polls the job's files for this purpose. If the
-    /// job has ended, only reports its stored output and its end.
+    /// Sends the events of a job until the job ends. The job was submitted by another process, so this method polls
+    /// the job's files.
     pub(crate) async fn by_polling(mut self) {
         let followed = async {
             while self.inspect().await? == FolderState::Running {
