@@ -99,10 +99,10 @@ pub(crate) fn discovery(package: &Package) -> Option<ScriptFile<'_>> {
 
 /// Returns the declared actions that use a file of a package. `None` means that each action may use the file.
 ///
-/// - If the file is a script, it is used by the actions that it serves.
-/// - If the file is another file in [`FOLDER`], each action may use the file, because windlass copies the file into the
-///   working folder of every script.
-/// - If the file is outside of [`FOLDER`], no action uses it.
+/// - A script in [`FOLDER`] is used by the actions that it serves.
+/// - Any other file in [`FOLDER`] may be used by each action, because windlass copies the file into the working folder
+///   of every script.
+/// - A file outside of [`FOLDER`] is used by no action.
 pub(crate) fn users(package: &Package, path: &str) -> Option<Vec<Action>> {
     let Some(within) = path.strip_prefix(FOLDER).and_then(|path| path.strip_prefix('/')) else {
         return Some(Vec::new());
