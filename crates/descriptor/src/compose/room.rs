@@ -106,11 +106,12 @@ impl Room {
         self.exceeded(excess)
     }
 
-    /// Counts a new element whose properties have `weight` bytes together. Returns an error if all copied
-    /// properties together exceed their limit. Returns `None` if they do not, and also if this function or
-    /// [`fits`](Self::fits) has already returned an error.
+    /// Counts a new element. `weight` is the total size of its properties in bytes.
     ///
-    /// The properties of the new element count as copied in two cases:
+    /// Returns an error if the total size of all copied properties exceeds the limit. After this method or
+    /// [`fits`](Self::fits) has returned an error, the method always returns `None`.
+    ///
+    /// The properties of an element count as copied in two cases:
     ///
     /// - An earlier element has the same descriptor.
     /// - The element is inside a copy of a [node](Self::enter_node), or inside a copy of a
