@@ -69,8 +69,8 @@ pub(crate) fn of_binding<'p>(package: &'p Package, binding: &'p Binding) -> Opti
 /// Returns the scripts that serve an action. If the result contains more than one script, the choice is ambiguous, and
 /// the driver runs none of them.
 ///
-/// For a resource, these are the scripts named after the action. If there are none, these are the scripts named after
-/// the role. For an application, the binding of the action contains the path of the script.
+/// For a resource, these are the scripts named after the action. If there are none, the scripts named after the role
+/// serve the action, except for Adopt. For an application, the binding of the action contains the path of the script.
 pub(crate) fn candidates<'p>(package: &'p Package, action: &Action, role: &Role) -> Vec<ScriptFile<'p>> {
     if package.pins().is_some() {
         return binding(package, action).and_then(|named| of_binding(package, named)).into_iter().collect();
