@@ -24,8 +24,8 @@ pub(crate) struct Parameters {
     pub(crate) values: BTreeMap<String, Value>,
     /// For each parameter that comes from a parameter file, the place of its name in the file.
     pub(crate) places: BTreeMap<String, Place>,
-    /// For each parameter that comes from a parameter file or an inventory: if its value is a list, the places of
-    /// the list's entries in the file. If its value is no list, there are no places.
+    /// For each parameter that comes from a parameter file or an inventory, the places of the entries of its value.
+    /// Empty if the value is no list.
     pub(crate) entries: BTreeMap<String, Vec<Place>>,
     /// For each parameter that comes from an inventory, the names of the variables that windlass has left out.
     pub(crate) left_out: BTreeMap<String, BTreeSet<String>>,

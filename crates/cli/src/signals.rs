@@ -13,8 +13,8 @@ use windlass::engine::Stop;
 use crate::exit;
 use crate::output::{is_closed, tell};
 
-/// The time that the program waits after the stop of the jobs. If the program still runs at the end of this time,
-/// it tells the user how to exit at once.
+/// The time between stopping the jobs and the message `still waiting`. The message tells the user how to exit at
+/// once. The program prints it only if it still runs.
 const SLOW: Duration = Duration::from_secs(5);
 
 /// Starts to listen for SIGINT, SIGTERM and SIGHUP. After the first signal, running jobs have the time

@@ -1,4 +1,4 @@
-//! An expression: its fields, as text and as sets of values.
+//! A cron expression: the parts of each field, and the values that the field selects.
 
 use std::fmt;
 use std::str::FromStr;

@@ -178,8 +178,8 @@ fn has_containers(services: &Mapping) -> bool {
     services.entries().iter().any(|entry| runs(&entry.value))
 }
 
-/// Recognises by unknown keys that a document is no descriptor. A key is unknown if it is neither in [`COMMON`] nor
-/// similar to a key in [`COMMON`]. At least two keys, and more than half of all keys, must be unknown.
+/// Counts the unknown keys, to recognise a document that is no descriptor. A key is unknown if it is neither in
+/// [`COMMON`] nor similar to a key in [`COMMON`]. At least two keys, and more than half of all keys, must be unknown.
 fn by_strangeness(source: &Source, root: &Mapping) -> Option<Foreign> {
     const SHOWN: usize = 3;
     let is_common = |key: &str| COMMON.contains(&canonical(key)) || suggest(key, COMMON).is_some();

@@ -338,8 +338,8 @@ fn home(key: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the value of a key. If the mapping lacks the key, the function returns the value of a key that
-/// `KEY_SPELLINGS` lists as a misspelling of it.
+/// Returns the value of `key`. If the mapping lacks `key`, a misspelling of `key` is used instead. `KEY_SPELLINGS`
+/// lists these misspellings.
 pub(crate) fn get<'n>(mapping: &'n Mapping, key: &str) -> Option<&'n Node> {
     // All listed misspellings begin with the first letter of the correct key. So a comparison of the first
     // letter skips most keys.

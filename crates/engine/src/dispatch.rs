@@ -217,7 +217,7 @@ impl CallDispatcher<'_> {
     /// Returns work that waits until the job record of `entry` is durable. If `entry` names a job to remove, the work
     /// then removes this job from its runtime.
     ///
-    /// The removal of a job may hang. After a stop, the work therefore also ends when the future of
+    /// The removal of a job may hang. So if a stop was requested, the work ends at the latest when the future of
     /// [`overdue`](Self::overdue) ends.
     fn settle(&self, entry: Entry) -> Work<Event> {
         let overdue = self.overdue();

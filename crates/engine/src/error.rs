@@ -166,8 +166,8 @@ pub enum EngineError {
     /// The plan differs from the saved plan.
     #[error("the steps for `{0}` would differ from the saved plan; save a new plan")]
     OtherPlan(AssemblyName),
-    /// The conditions of some parts differ from the conditions in the saved plan. For example, a health check
-    /// finds that a further part is gone or broken.
+    /// The conditions of some parts differ from the conditions in the saved plan. For example, a part has broken since
+    /// the plan was saved.
     #[error("the plan for `{}` is out of date: the conditions of {} differ from what its health checks found; save a new plan", .0, named(.1))]
     OtherConditions(AssemblyName, Vec<ElementName>),
     /// The assembly has changed since the desired assembly was derived from it. The recorded version of the assembly
@@ -246,8 +246,8 @@ pub enum EngineError {
         name: AssemblyName,
         /// The records of the calls, each with the reason.
         calls: Vec<(CallRecord, Failure)>,
-        /// Whether the engine has already recorded the operator's answer about undecided calls. Those calls are not the
-        /// calls in the field `calls`.
+        /// Whether the engine has already recorded an answer of the operator. This answer is about undecided calls that
+        /// are not in `calls`.
         answered: bool,
     },
     /// The operator has given an answer about undecided calls, but the assembly has no undecided call. A call is

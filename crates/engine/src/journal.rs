@@ -389,8 +389,8 @@ impl CallContext {
         }
     }
 
-    /// Reserves disk space for the answer of a job. Otherwise, a full disk could cut the answer, and the engine
-    /// could not tell whether the action of the job was done.
+    /// Reserves disk space for the answer of a job. Returns an error if the disk has too little free space. On a full
+    /// disk, the answer could be incomplete. The engine would then not know whether the job's action was done.
     fn reserve(&self, job: &Job) -> Result<Room, JobFailure> {
         // The runtime keeps one copy of the answer. The store keeps two: in its log and in its file.
         const COPIES: u64 = 3;

@@ -41,8 +41,8 @@ pub struct Launch<'l> {
     /// Values of exposed configuration pins, by the ids of the pins. They replace the values of the manifest.
     pub parameters: &'l BTreeMap<String, Value>,
     /// Whether the instance was adopted. The values of the manifest describe instances that the launch script creates.
-    /// An adopted instance may have other values. So the pins of an adopted instance get no values from the manifest,
-    /// but only those in [`parameters`](Self::parameters).
+    /// An adopted instance may have other values. So the pins of an adopted instance get values only from
+    /// [`parameters`](Self::parameters), and not from the manifest.
     pub adopted: bool,
 }
 

@@ -1,8 +1,8 @@
 //! Versions of one or more numbers, and ranges of versions.
 //!
-//! A version keeps its spelling: `1.0` and `1.0.0` are equal, but print differently. The crate `semver` decides
-//! whether a version of up to three numbers is in a range of such versions. For longer versions, the type
-//! `Bounds` decides. A test shows that both give the same results for up to three numbers.
+//! A version keeps its spelling: `1.0` and `1.0.0` are equal, but print differently. The crate `semver` checks
+//! versions of up to three numbers against ranges such as `>=1.2`. If the version or the range has more numbers, the
+//! type `Bounds` checks the version. A test shows that `semver` and `Bounds` agree on up to three numbers.
 
 use std::cmp::Ordering;
 use std::fmt;

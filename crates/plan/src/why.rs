@@ -8,8 +8,8 @@ use crate::plan::{Plan, Step, StepNumber, Wait};
 /// wait of another step. The explained step waits for this other step, directly or through further steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Because<'a, W, R> {
-    /// The level of the wait: 1 for a wait of the explained step, 2 for a wait of a step that the explained step waits
-    /// for, and so on.
+    /// The level of the wait. The waits of the explained step have the level 1, and the waits of an awaited step have
+    /// the next level. Barriers add no level; see [`Plan::why`].
     pub depth: usize,
     /// The step that waits.
     pub step: Step<'a, W, R>,
@@ -17,8 +17,8 @@ pub struct Because<'a, W, R> {
     pub wait: Wait<'a, R>,
     /// The step that is awaited.
     pub on: Step<'a, W, R>,
-    /// Whether the list omits the waits of the awaited step `on` after this entry. The list omits these waits if they
-    /// already follow an earlier entry with the same awaited step. False if `on` has no waits.
+    /// Whether an earlier entry has the same awaited step `on`, and is followed by the waits of `on`. The list then
+    /// does not repeat these waits after this entry. False if `on` has no waits.
     pub is_repeated: bool,
 }
 

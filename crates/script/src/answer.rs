@@ -155,8 +155,8 @@ impl Printed<'_> {
         }
     }
 
-    /// Warns if an update removes all output properties of the instance, because the update replaces a field above
-    /// them, such as `interfaces`.
+    /// Warns if an update removes all output properties of the instance by replacing a field above them, such as
+    /// `interfaces`.
     ///
     /// The new value of such a field replaces everything below the field. For example, a health check prints a value
     /// of `interfaces` that contains only a metric. This value removes the output properties, which other instances

@@ -239,8 +239,8 @@ fn launches(package: &Package) -> bool {
     launch.iter().any(|action| binding(package, action).is_some())
 }
 
-/// One run of a script for one or more calls. The methods run the job of the script, and read the outcome of the job.
-/// Some callers read the stored outcome of an earlier job, and run no job.
+/// One run of a script for one or more calls. Some methods run the job of the script, and read its outcome. Other
+/// methods only read a given outcome, such as the stored outcome of an earlier job.
 pub(crate) struct Run<'a> {
     role: Role,
     script: ScriptFile<'a>,

@@ -69,7 +69,8 @@ pub(crate) fn of_binding<'p>(package: &'p Package, binding: &'p Binding) -> Opti
 /// Returns the scripts that serve an action. If the result contains more than one script, the choice is ambiguous, and
 /// the driver runs none of them.
 ///
-/// A script named after the action takes precedence over a script named after the role.
+/// For a resource, these are the scripts named after the action. If there are none, the scripts named after the role
+/// serve the action, except for Adopt. For an application, the binding of the action contains the path of the script.
 pub(crate) fn candidates<'p>(package: &'p Package, action: &Action, role: &Role) -> Vec<ScriptFile<'p>> {
     if package.pins().is_some() {
         return binding(package, action).and_then(|named| of_binding(package, named)).into_iter().collect();
@@ -99,10 +100,10 @@ pub(crate) fn discovery(package: &Package) -> Option<ScriptFile<'_>> {
 
 /// Returns the declared actions that use a file of a package. `None` means that each action may use the file.
 ///
-/// - If the file is a script, it is used by the actions that it serves.
-/// - If the file is another file in [`FOLDER`], each action may use the file, because windlass copies the file into the
-///   working folder of every script.
-/// - If the file is outside of [`FOLDER`], no action uses it.
+/// - A script in [`FOLDER`] is used by the actions that it serves.
+/// - Any other file in [`FOLDER`] may be used by each action, because windlass copies the file into the working folder
+///   of every script.
+/// - A file outside of [`FOLDER`] is used by no action.
 pub(crate) fn users(package: &Package, path: &str) -> Option<Vec<Action>> {
     let Some(within) = path.strip_prefix(FOLDER).and_then(|path| path.strip_prefix('/')) else {
         return Some(Vec::new());

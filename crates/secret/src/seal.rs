@@ -24,8 +24,8 @@ const DOMAIN: &[u8] = b"windlass secret v1\0";
 /// The key that seals secrets: 32 bytes. A key file contains the key as one line of 64 hexadecimal digits, or
 /// of base64.
 ///
-/// The key is wiped from memory when dropped, and shown as `***`. The caller reads and writes the file, and
-/// draws the random bytes:
+/// The key is wiped from memory when dropped, and shown as `***`. The caller reads and writes the key file. The
+/// caller also supplies the random bytes for new keys and nonces:
 ///
 /// ```
 /// use windlass_secret::{Nonce, SealingKey, SecretRef};

@@ -83,7 +83,7 @@ impl Layout<'_> {
     }
 
     /// Adds the lines of a node, and of the nodes inside it, to `starts`, `blocks` and `inside`. `column` is the new
-    /// column of those entries of the node that begin a line.
+    /// column of each line that begins with an entry of this node.
     fn node(&mut self, node: &Node, column: usize) {
         let (first, last) = (self.at(node.span().start), self.at(node.span().end).0);
         let is_flow = self.source.text()[node.span().start as usize..].starts_with(['{', '[']);

@@ -19,8 +19,7 @@ const GROWN: usize = 2 * 1024 * 1024;
 const NEAR: usize = 64 * 1024;
 
 thread_local! {
-    /// Address on the stack at which this thread has called [`with_stack`] for the first time; `None` before this
-    /// call.
+    /// A stack address in this thread's first call of [`with_stack`]; `None` before this call.
     static FIRST: Cell<Option<usize>> = const { Cell::new(None) };
 }
 

@@ -139,13 +139,12 @@ impl Batch {
         self.changes.push(change);
     }
 
-    /// Adds leases, so that the batch may change further assemblies. Call this method after all changes are in the
+    /// Adds leases, so that the batch can change further assemblies. Call this method after all changes are in the
     /// batch, because the method ignores a lease if the batch contains no change of the lease's assembly.
     ///
-    /// If the lease on an assembly is added, the batch may put elements, instances and secrets of the
-    /// assembly, and [`Change::Rename`] may change all records of the assembly. If an added lease is lost,
-    /// the store refuses the batch. If the batch fails, later batches under each of the added leases are
-    /// refused, too.
+    /// With the lease of an assembly, the batch can put elements, instances and secrets of the assembly, and
+    /// [`Change::Rename`] can change all records of the assembly. If an added lease is lost, the store refuses the
+    /// batch. If the batch fails, the store also refuses each later batch that has one of the added leases.
     pub fn beside<'l>(mut self, leases: impl IntoIterator<Item = &'l Lease>) -> Self {
         let renamed: BTreeSet<&AssemblyName> =
             self.changes.iter().filter_map(Change::rename).flat_map(Rename::scopes).collect();

@@ -11,7 +11,7 @@ use crate::delta::{applied, delta};
 /// this copy. A delta needs less space than a full copy, but each delta is one more row to read.
 const LONGEST: usize = 16;
 
-/// A row of the database that contains a version, either as a full copy or as a delta to an earlier version.
+/// A version as a row of the database: either a full copy, or a delta to an earlier version.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct VersionRow {
     /// The id of the process that tried to establish the version. The id also identifies the version, because each

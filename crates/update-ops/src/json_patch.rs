@@ -19,7 +19,7 @@ use crate::update::{Op, Update};
 /// The update has the same effect as the patch on each document to which the patch can be applied, with one
 /// difference: where the patch leaves an empty map or list, the update may leave nothing. If the patch fails,
 /// for example because a parent is missing, the update may succeed. Under an [untyped](Shape::untyped) shape,
-/// the last key `-` means the end of a list.
+/// a path that ends with `/-` means the end of a list.
 ///
 /// As in [`Update::from_ops`], each value must be a map, a list or a leaf as the shape requires. Other
 /// restrictions, such as required fields, are not checked.

@@ -117,7 +117,7 @@ pub struct CheckInput<'a> {
     pub overlay: &'a Overlay,
     /// The kinds of runtimes that locations may have.
     pub runtimes: &'a RuntimeRegistry,
-    /// The drivers that check packages. `windlass.yaml` may contain settings for them.
+    /// The drivers that check packages. `windlass.yaml` may contain settings for these drivers.
     pub drivers: &'a Registry,
     /// The files among which the check looks for the scripts that a manifest names; `None` skips this part of
     /// the check.

@@ -86,7 +86,8 @@ fn pairs(manifests: &[(String, Manifest)]) -> Diagnostics {
         .collect()
 }
 
-/// Returns the title of the application or factory that a manifest names as its counterpart.
+/// Returns the title to which a role refers: an application refers to its factory, and a factory refers to the
+/// application of its discovery. Returns `None` for a factory without discovery.
 fn counterpart(role: &Role) -> Option<&str> {
     match role {
         Role::Application(application) => Some(&application.factory.value),

@@ -88,7 +88,7 @@ impl<'r> Composer<'r> {
         }
     }
 
-    /// Returns all known instances of a reference's type, in any version.
+    /// Returns all known instances whose type fits a reference. The version of an instance does not matter.
     fn candidates(&mut self, element: &ElementName, kind: &ReferenceType) -> Vec<&'r Existing> {
         let listed = self.index().of_kind.get(&(kind.kind, &kind.name)).cloned().unwrap_or_default();
         let found = self.found_for(element).iter();

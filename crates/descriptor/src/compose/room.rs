@@ -1,7 +1,7 @@
 //! The limits on the size of a composition.
 //!
-//! Without these limits, a file of a few lines could create any number of elements. For the term *copied element*, see
-//! [`MAX_NODES`](super::MAX_NODES).
+//! Without these limits, a file of a few lines could create any number of elements. One of the limits is for
+//! *copied elements*; [`MAX_NODES`](super::MAX_NODES) explains this term.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ pub(super) struct Excess {
 }
 
 /// Counts the copied elements of a composition and the bytes of copied properties, and checks both numbers against
-/// their limits. The [module](self) explains copied elements.
+/// their limits.
 pub(super) struct Room {
     /// Maximum number of copied elements; see [`MAX_NODES`](super::MAX_NODES).
     nodes: usize,
@@ -107,11 +107,12 @@ impl Room {
         self.exceeded(excess)
     }
 
-    /// Counts a new element whose properties have `weight` bytes together. Returns an error if all copied
-    /// properties together exceed their limit. Returns `None` if they do not, and also if this function or
-    /// [`fits`](Self::fits) has already returned an error.
+    /// Counts a new element. `weight` is the total size of its properties in bytes.
     ///
-    /// The properties of the new element count as copied in two cases:
+    /// Returns an error if the total size of all copied properties exceeds the limit. After this method or
+    /// [`fits`](Self::fits) has returned an error, the method always returns `None`.
+    ///
+    /// The properties of an element count as copied in two cases:
     ///
     /// - An earlier element has the same descriptor.
     /// - The element is inside a copy of a [node](Self::enter_node), or inside a copy of a

@@ -364,7 +364,7 @@ impl CheckRound {
         }
     }
 
-    /// Returns the limit on the checks of one location: see [`waiting`](Self::waiting).
+    /// Returns the entry of a location in [`waiting`](Self::waiting). If the entry is missing, creates it.
     fn turns(&self, location: &Location) -> Arc<Semaphore> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let turns = waiting.entry(location.name.clone());
@@ -637,8 +637,9 @@ mod tests {
 
     use super::*;
 
-    /// 1000 checks that begin at the same time have different job ids. The test also checks [`is_forgotten`]: a job is
-    /// forgotten if the expiry time in its id has passed, or if the lease under which the job ran has a new holder.
+    /// The job ids of 1000 health checks differ, even if all of them begin at the same time. The test also covers
+    /// [`is_forgotten`]: a job is forgotten if the expiry time in its id has passed, or if the lease under which the
+    /// job ran has a new holder.
     #[test]
     fn no_two_looks_have_the_same_jobs() {
         let (store, now) = ("shop".parse().unwrap(), Timestamp::from_millis(1_700_000_000_123));
@@ -660,7 +661,8 @@ mod tests {
         assert!(is_forgotten(&held, &store, now.plus_millis(182_000), &other));
     }
 
-    /// Other versions of windlass compare the marks in job ids, so a mark must not change.
+    /// Job ids contain the marks of assemblies. Other versions of windlass read these marks, so the mark of an assembly
+    /// must not change.
     #[test]
     fn marks_of_assemblies_are_stable_and_different() {
         assert_eq!(mark(&"shop".parse().unwrap()), "ofb9evfqdwjzbs55");

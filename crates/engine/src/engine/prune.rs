@@ -182,8 +182,8 @@ fn doomed(
     Pruned { processes, versions: gone.into_iter().collect(), checks: Vec::new() }
 }
 
-/// Returns the versions that existing elements still need. Each version has the id of the process that wrote it, and
-/// the function returns these ids. The needed versions are:
+/// Returns the ids of the versions that are still needed. The id of a version is the id of the process that wrote the
+/// version. The needed versions are:
 ///
 /// - the desired version,
 /// - the newest version that all elements have [reached](windlass_model::record::AssemblyRecord::reached),

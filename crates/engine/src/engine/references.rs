@@ -241,9 +241,9 @@ pub(super) async fn leave(store: &dyn Store, visits: Vec<Lease>) {
     }
 }
 
-/// Returns the change in `draft` that would break references of other assemblies to the assembly of the draft. The
-/// function does not check whether there are such references. Returns `None` if the draft contains no such change,
-/// or if the removal of the assembly has already begun.
+/// Returns the change of the draft's assembly that would break references from other assemblies. The function does
+/// not check whether such references exist. Returns `None` if the draft contains no such change, or if the removal of
+/// the assembly has already begun.
 fn loss(draft: &Draft) -> Option<Loss> {
     let before = draft.before.as_ref().filter(|before| before.goal != State::Absent)?;
     if draft.intent == Intent::Down {

@@ -32,8 +32,8 @@ pub struct Answer {
     /// [`of`](Self::of). Calls of one element can have different outcomes, and then need different answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallId>,
-    /// The outputs of the element, if its call was executed and the report of the call is lost. An answer with
-    /// outputs must apply to exactly one element, and this element must declare these outputs.
+    /// The outputs of the element. The operator states them if the call was executed and its report is lost. If there
+    /// are outputs, the answer must apply to exactly one element, and this element must declare these outputs.
     #[serde(default)]
     pub published: PublishedOutputs,
     /// The natural id of the instance that the call has launched. A natural id identifies an instance outside of

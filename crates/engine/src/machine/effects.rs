@@ -17,7 +17,7 @@ pub(super) struct Failed<'a> {
     pub(super) element: &'a ElementName,
     pub(super) action: &'a Action,
     pub(super) pair: Option<&'a PairKey>,
-    /// The change that a successful call would have recorded, such as a new state of the element.
+    /// The change that was planned for a success of the call, such as a new state of the element.
     pub(super) then: Advance,
     pub(super) failure: &'a Failure,
     pub(super) process: ProcessId,
@@ -26,7 +26,8 @@ pub(super) struct Failed<'a> {
 }
 
 impl ProcessMachine {
-    /// Records the change `then` after a successful call. For example, the element reaches a new state.
+    /// Records the success of a call. `then` is the change that was planned for this case, such as a new state of the
+    /// element.
     pub(super) fn attain(
         &mut self,
         element: &ElementName,

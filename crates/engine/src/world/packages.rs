@@ -99,9 +99,8 @@ impl Packages {
         self.previous.get(digest).map(Arc::as_ref)
     }
 
-    /// Returns pairs of packages: an old package, and a new package that may replace it. If the new package
-    /// replaces the old one, the existing instances are *kept*, because the drivers can manage them with the new
-    /// package.
+    /// Returns the changes of packages for which existing instances are *kept*: the drivers can manage the instances
+    /// with the new package. Each change is a pair of the old package and the new one.
     pub(crate) fn kept(&self) -> &BTreeSet<(PackageDigest, PackageDigest)> {
         &self.kept
     }

@@ -22,8 +22,9 @@ const NO_OPENAT2: [(u16, u8, u8, u32); 4] = [
     (0x06, 0, 0, 0x7fff_0000),
 ];
 
-/// Runs a job with the program `docker/init` as the first process of a sandbox. Returns the report. `options` are
-/// additional options of `bwrap`. `bwrap` can read `filter` from the file descriptor 9.
+/// Runs a job with the program `docker/init` as the first process of a sandbox. Returns the lines that `docker/init`
+/// prints. `options` are additional options of `bwrap`. With the option `--seccomp 9`, `bwrap` installs the seccomp
+/// filter `filter`.
 async fn report(job: &Job, filter: &[u8], options: &[&str]) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
     let (root, program, rules) =

@@ -449,7 +449,7 @@ impl Store {
         write().map_err(io_error("write", path))
     }
 
-    /// Removes an image. Keeps the image in two cases: a job uses it, or `which` spares it because it has a name.
+    /// Removes an image, unless a job uses it. If `which` is [`Prune::Unnamed`], an image with a name also stays.
     fn remove(&self, id: &Digest, which: Prune) -> Result<Removal, ImageError> {
         let folder = &self.folder(id);
         let file = match File::open(folder) {

@@ -26,7 +26,7 @@ use crate::{
 /// Maximum number of bytes in one output event.
 const CHUNK: u64 = 64 * 1024;
 
-/// Time between two polls of the files of a job that another process has submitted. This process receives no
+/// Time between two polls of the files of a job that another process has submitted. The [`Follower`] receives no
 /// progress messages about such a job.
 const INTERVAL: Duration = Duration::from_millis(50);
 
@@ -67,8 +67,8 @@ impl Follower {
         let _over = followed.await;
     }
 
-    /// Sends the events of a job that another process has submitted, and polls the job's files for this purpose. If the
-    /// job has ended, only reports its stored output and its end.
+    /// Sends the events of a job until the job ends. The job was submitted by another process, so this method polls
+    /// the job's files.
     pub(crate) async fn by_polling(mut self) {
         let followed = async {
             while self.inspect().await? == FolderState::Running {

@@ -75,8 +75,8 @@ impl Memory {
         Self { folder: folder.filter(|_| is_tmpfs(Path::new(ROOT)) && !is_tmpfs(state.path())) }
     }
 
-    /// Creates a file in memory, and a symbolic link at the path `link` to this file. Returns `None` if this
-    /// fails.
+    /// Creates a file in memory, and a symbolic link to this file. `link` is the path of the symbolic link.
+    /// Returns `None` if the creation fails.
     pub(crate) fn create(&self, link: &Path) -> Option<MemoryFile> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let folder = self.folder.as_ref()?;

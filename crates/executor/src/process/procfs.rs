@@ -31,8 +31,8 @@ pub(crate) struct Process {
     start: u64,
 }
 
-/// Number of attempts to read an environment that is empty. During `execve`, the environment of a process is
-/// empty for an instant.
+/// Maximum number of attempts to read the environment of a process. An empty environment is read again, because
+/// the environment is empty for an instant during `execve`.
 const ENVIRONMENT_TRIES: u32 = 5;
 const ENVIRONMENT_PAUSE: Duration = Duration::from_micros(200);
 
@@ -51,7 +51,8 @@ const ASSIGNMENT: Duration = Duration::from_micros(2);
 /// is at least this number.
 const PID_MAX: u32 = 32_768;
 
-/// The id of a process, and the approximate time of its start. For a child, the time is not later than the start.
+/// The id of a process, and the approximate time of its start. If the supervisor has started the process, `at` is
+/// never later than the real start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Birth {
     pub(crate) pid: i32,

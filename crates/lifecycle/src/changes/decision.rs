@@ -98,10 +98,10 @@ impl<'a> ChangeRules<'a> {
 /// Corrects the kind of change of a part with changed values. The caller has recorded these values in
 /// [`Part::changes`].
 ///
-/// If the options ask to heal the part, the part [keeps its values](Part::keeps_values). If the kind is then Keep or
-/// Heal, the function drops the changes, and the next `up` finds them again. A part without changes keeps its kind.
+/// A part without changes keeps its kind. If a part [keeps its values](Part::keeps_values), and its kind is Keep or
+/// Heal, the function drops the changes, and the kind stays the same. The next `up` finds these changes again.
 ///
-/// For a part with changes, the new kind depends on the old kind:
+/// For all other parts, the new kind depends on the old kind:
 ///
 /// - Keep or Reconfigure: the new kind is Reconfigure if the part can get the new values while it is Active. Otherwise,
 ///   the new kind is Reinstall.

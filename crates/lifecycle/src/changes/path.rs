@@ -1,8 +1,7 @@
 //! The steps that change one part. For each state, a [`Steps`] tells in which step the part leaves this state, and
 //! in which step the part reaches it. A state is given as a number, its [rank](crate::rank).
 //!
-//! The module `steps` writes a [`Steps`] into each part. So code that needs a part and its steps reads adjacent
-//! memory.
+//! The module `steps` stores a [`Steps`] directly in each part, for fast access.
 
 use std::ops::RangeInclusive;
 

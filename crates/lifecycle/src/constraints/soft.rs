@@ -87,18 +87,17 @@ pub(crate) fn kept(builder: &PlanBuilder<Work, Reason>, soft: &[SoftConstraint])
     Sort::new(builder, soft, places).kept()
 }
 
-/// Returns an order of the steps, as the position of each step.
+/// Orders the steps, and returns the position of each step.
 ///
-/// Some soft constraints form sets, the *wholes*. All constraints of one whole have the same awaited step: the step
-/// for which the other steps of the whole should wait. In the returned order, at least one of these waiting steps
-/// follows the awaited step. The order also satisfies all hard constraints. It may contradict all other soft
-/// constraints. Returns `None` if no such order exists.
+/// The order satisfies all hard constraints, and at least one constraint of each *whole* (see the [module](self)).
+/// It may contradict all other soft constraints. Returns `None` if no such order exists. All constraints of one whole
+/// have the same awaited step.
 ///
 /// The algorithm builds the order from its end: it chooses the last step first, and the first step last. A step can
 /// be chosen on two conditions:
 ///
 /// - All steps that must wait for this step have been chosen.
-/// - For each whole whose awaited step is this step, at least one waiting step of the whole has been chosen.
+/// - For each whole that has this step as its awaited step, at least one of the waiting steps has been chosen.
 ///
 /// If a step meets these conditions, it still meets them after other steps have been chosen. So the algorithm
 /// finds an order if there is one.

@@ -146,8 +146,8 @@ impl Intent {
     }
 
     /// Tells whether the intent can change a launched application. The scripts of an application launch, reconfigure
-    /// and destroy its instance. No script stops or starts the instance, so an application has no other states and
-    /// can't be restarted.
+    /// and destroy its instance. No script stops or starts the instance, so the intents `SetState` and `Heal` do not
+    /// suit applications.
     pub fn suits_applications(&self) -> bool {
         match self {
             Self::Up | Self::Down | Self::Retry | Self::Rollback(_) | Self::Call { .. } => true,

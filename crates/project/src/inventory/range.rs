@@ -81,9 +81,8 @@ pub(super) fn expanded(pattern: &str, most: usize) -> Result<Vec<String>, String
 /// two numbers or two letters. A missing `first` means 0.
 ///
 /// # Errors
-/// Returns an error if the range is invalid, or if a range of numbers has more than `most` values. The error is a
-/// text such as "stands for too many hosts". In a message, the pattern of the host names stands in front of this
-/// text.
+/// Returns an error if the range is invalid, or if a range of numbers has more than `most` values. For the
+/// form of the error, see [`expanded`].
 fn values(range: &str, most: usize) -> Result<Vec<String>, String> {
     let wrong = || format!("has `[{range}]`, which is no range such as `[01:03]` or `[a:c]`");
     let parts: Vec<&str> = range.split(':').collect();

@@ -99,8 +99,8 @@ impl<'s> Draft<'s> {
     }
 }
 
-/// Sorts edits, and drops edits that overlap others. Of two overlapping edits, the edit with the earlier start
-/// is kept. If both have the same start, the longer edit is kept.
+/// Sorts edits, and drops one of two edits that overlap. The edit with the earlier start is kept. If both have the same
+/// start, the longer edit is kept.
 fn apart(mut edits: Vec<Edit>) -> Vec<Edit> {
     edits.sort_by_key(|edit| (edit.span.start, std::cmp::Reverse(edit.span.end)));
     edits.dedup_by(|later, earlier| later.span.start < earlier.span.end || later.span == earlier.span);

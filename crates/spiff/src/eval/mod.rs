@@ -175,9 +175,9 @@ impl Parts {
         Eval::later(Arc::new(rebuild(&mut self)), info)
     }
 
-    /// Returns the expression that remains of one part of the whole expression. The next pass evaluates the remaining
-    /// expression in place of the part. The first call is for the part that was evaluated first, the second call is for
-    /// the second part, and so on.
+    /// Returns the expression that the next pass evaluates for one part: the part itself, or what remains of it. The
+    /// first call is for the part that was evaluated first, the second call is for the second part, and so on. For an
+    /// example, see [`later`](Self::later).
     pub(crate) fn next(&mut self) -> Child {
         self.taken += 1;
         self.pushed[self.taken - 1].clone()

@@ -138,12 +138,11 @@ pub(crate) struct Level {
     pub(crate) processor: &'static dyn Processor,
     /// Stubs of the document, by descending precedence.
     pub(crate) stubs: Vec<Node>,
-    /// The environment around the document; `None` for the outermost level, to which no document belongs.
+    /// The environment around this level's document. The outermost level has no document, and this field is `None`.
     ///
-    /// A document comes from the caller of the engine, or from an expression. If the document comes from the
-    /// caller, this field contains the environment of the outermost level, with the values that the caller has set
-    /// (bindings). If the document comes from an expression such as `merge(a, b)`, this field contains the
-    /// environment of the expression.
+    /// - If the caller of the engine supplied the document, this is the environment of the outermost level. It contains
+    ///   the bindings (values that the caller has set).
+    /// - If an expression such as `merge(a, b)` produced the document, this is the environment of the expression.
     pub(crate) outer: Option<Env>,
     /// Name of the document.
     pub(crate) source: Arc<str>,

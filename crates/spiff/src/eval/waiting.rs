@@ -54,8 +54,8 @@ impl Sight {
         Self { value, annotations }
     }
 
-    /// Tells whether `node` is the node that this `Sight` describes, without changes. A list, map or expression
-    /// must be the same object in memory. Scalars and annotations must be equal.
+    /// Tells whether `node` is still as this `Sight` describes it. A list, map or expression must be the same
+    /// object in memory. Scalars and annotations must be equal.
     fn is(&self, node: &Node) -> bool {
         let same_value = match (&self.value, node.value()) {
             (SeenValue::Scalar(before), now) => before == now,

@@ -148,12 +148,11 @@ fn keep(work: &mut Work, key: &Arc<str>, child: Node) {
     work.kept.push((key.clone(), child));
 }
 
-/// Evaluates `child`, the value of the merge key in the map `whole`. The merge key inserts fields into the map. The
-/// function stores these fields in `work`. The result tells how this pass changes the map. For example,
-/// [`Base::Gone`] means that the pass removes the merge key.
+/// Evaluates `child`, the value of the merge key in the map `whole`. Stores in `work` the fields that the merge key
+/// inserts. Returns the effect of the merge key on the map.
 ///
-/// The merge key may name another path in the stubs, such as `other.path` in `<<: (( merge other.path ))`. The
-/// function then also sets this path in `env`.
+/// The merge key may select a path in the stubs, such as `other.path` in `<<: (( merge other.path ))`. In this case,
+/// `env` then reads the stubs at this path.
 fn base(
     work: &mut Work,
     child: &Node,

@@ -1,4 +1,5 @@
-//! The functions `validate` and `check`. They check a value by conditions, which are names or lambdas.
+//! The functions `validate` and `check`. They check whether a value meets conditions. A condition is a lambda, or the
+//! name of a built-in check. A list adds arguments to either of them.
 
 use std::cmp::Ordering;
 

@@ -231,9 +231,9 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mapping {
-    /// The mapping `map[…]`, which creates a list of the results.
+    /// The expression `map[…]`. The result is a list of the values that the lambda returns.
     List,
-    /// The mapping `map{…}`, which creates a map of the results.
+    /// The expression `map{…}`. The result is a map of the values that the lambda returns.
     Map,
     /// The expression `select[…]`, applied to a list or a map. The result is a list of the values of those entries
     /// that meet the condition.

@@ -144,9 +144,9 @@ impl Value {
 /// Stubs supply values for the fields of a node. A redirect is the path of these values in each stub.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Redirect {
-    /// The node has no redirect of its own. Usually, the values for its fields have the same path in the stubs as
-    /// in the document. The path differs if an enclosing node has a redirect. For example, if `a` is redirected to
-    /// `x`, the values for the fields of `a.b` are at `x.b` in the stubs.
+    /// The node has no redirect of its own. A redirect of an enclosing node applies to this node, too. For example,
+    /// if `a` is redirected to `x`, the values for the fields of `a.b` are at `x.b` in the stubs. Without such a
+    /// redirect, the path in the stubs is the path of the node in the document.
     #[default]
     None,
     /// No path: no stub overrides a node below this node.

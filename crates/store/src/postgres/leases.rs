@@ -80,8 +80,8 @@ pub(super) async fn lock(db: &impl GenericClient, scopes: &[&str]) -> Outcome<()
     Ok(())
 }
 
-/// Releases the lease. The row of the lease stays, because the next lease needs a higher epoch. Returns
-/// [`StoreError::LeaseLost`] if `lease` is not the current lease.
+/// Releases the lease. The row stays, because it contains the lease's epoch, and the next lease must have a higher
+/// epoch. Returns [`StoreError::LeaseLost`] if `lease` is not the current lease.
 pub(super) async fn release(db: &impl GenericClient, lease: &Lease) -> Outcome<()> {
     check_lease(db, lease).await?;
     db.execute("UPDATE lease SET holder = NULL WHERE scope = $1", &[&lease.scope.as_str()]).await?;

@@ -39,7 +39,7 @@ use crate::seal::Seal;
 /// Maximum number of writes in one transaction.
 const GROUP: usize = 256;
 
-/// A change of the store that waits until the writer task applies it.
+/// A change of the store, queued until the writer task applies it.
 pub(super) struct QueuedWrite {
     /// The leases that the write needs. For a release, this is the lease to release. For a batch, the first lease
     /// is the one under which the batch is committed, and [`Batch::beside`] has added all further leases.

@@ -52,7 +52,8 @@ pub(super) fn drop(db: &Connection, scope: &AssemblyName, doomed: &BTreeSet<u64>
     Ok(true)
 }
 
-/// Stores full copies of the versions whose delta is based on one of the versions `doomed`.
+/// Prepares the removal of the versions `doomed`. If a remaining version is stored as a delta to one of them, the
+/// function replaces this delta by a full copy of the remaining version.
 fn free(db: &Connection, scope: &AssemblyName, doomed: &BTreeSet<u64>) -> Outcome<()> {
     let all = read(db, SINCE, scope, 0)?;
     for row in version::freed(all, |process| doomed.contains(&process)).map_err(Fault::Damaged)? {

@@ -63,7 +63,7 @@ impl<W> QueuedWrite<W> {
 /// The handle by which callers send writes to the writer thread.
 pub(super) struct Writer {
     queue: Option<SyncSender<Box<dyn Task>>>,
-    /// The error of each write if there is no queue.
+    /// The error with which each write fails if `queue` is `None`.
     refusal: StoreError,
     waiting: Arc<Waiting>,
     path: Arc<PathBuf>,

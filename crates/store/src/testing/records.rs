@@ -268,8 +268,8 @@ impl Records {
         Ok(())
     }
 
-    /// Tells whether a process must stay. A process must stay if it has not ended, if one of its calls is open, or if
-    /// the version that it has written is stored.
+    /// Tells whether the record of a process must be kept. It must be kept if the process has not ended, if a call of
+    /// the process is open, or if the store contains the version that the process has written.
     fn needs_process(&self, process: ProcessId) -> bool {
         let is_open = self.processes.get(&process).is_some_and(|of| !of.status.is_final());
         let mut calls = self.calls.values().map(|call| &call.record);

@@ -205,8 +205,8 @@ impl Roster {
         demands
     }
 
-    /// Starts the waits for the samples of an assembly again at the time `now`. Samples that were due earlier do not
-    /// count as missing, because the daemon itself could not measure them.
+    /// Starts all waits for samples of an assembly again at the time `now`. Samples that should have arrived before do
+    /// not count as missing. The daemon calls this method if it could not measure these samples.
     pub(super) fn wait_again(&mut self, name: &AssemblyName, now: Timestamp) {
         if let Some(watched) = self.watched.get_mut(name).filter(|watched| watched.due.is_some()) {
             watched.monitor.wait_again(now);

@@ -363,7 +363,7 @@ fn not_adopted(
 /// Returns the reason why an unknown instance is not adopted: the launches of the applications `launching` may have
 /// created the instance.
 fn waits_for(launching: &[AssemblyName]) -> String {
-    /// The maximum number of applications that the reason lists by name.
+    /// The maximum number of applications that the returned text lists by name.
     const NAMED: usize = 5;
     if let [only] = launching {
         return format!(

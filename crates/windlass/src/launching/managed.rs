@@ -24,12 +24,12 @@ pub(crate) struct Known {
 pub(crate) enum Decision {
     /// The instance belongs to this application.
     Known(AssemblyName),
-    /// The instance is unknown, and no longer exists.
+    /// The natural id of the instance is not recorded, and the instance no longer exists.
     Ignored,
-    /// The instance is unknown. An unfinished or failed launch of an application may have created it, so this discovery
-    /// does not adopt the instance.
+    /// The natural id of the instance is not recorded. An unfinished or failed launch of an application may have
+    /// created the instance, so this discovery does not adopt it.
     Waits,
-    /// The instance is unknown, and becomes an application.
+    /// The natural id of the instance is not recorded, and the instance becomes an application.
     New,
 }
 

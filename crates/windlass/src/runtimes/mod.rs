@@ -88,8 +88,8 @@ impl RuntimeRegistry {
         self
     }
 
-    /// Adds a runtime that serves all locations of its [kind](Runtime::kind). If a kind with the same name is
-    /// already registered, the runtime replaces it. The locations then accept the same settings as before.
+    /// Adds the kind of a runtime. The runtime serves all locations of this [kind](Runtime::kind). If the registry
+    /// has a kind of the same name, the new kind replaces that kind, and accepts the same settings.
     #[must_use]
     pub(crate) fn with_runtime(self, runtime: Arc<dyn Runtime>) -> Self {
         let replaced = self.0.iter().find(|known| known.name() == runtime.kind()).cloned();

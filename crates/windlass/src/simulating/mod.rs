@@ -1,10 +1,10 @@
 //! Simulation of launches, health checks and commands of applications, on a virtual clock and without a
 //! store.
 //!
-//! A simulation shows authors of manifests and scripts within seconds how launches, health checks,
-//! discoveries and commands follow each other. The scripts run for real, or a file of answers replaces their
-//! output. Simulation and daemon share code: the schedule, the driver's documents and checks, and the
-//! functions that apply a report to an instance.
+//! A simulation shows the order of launches, health checks, discoveries and commands. It takes only seconds, and
+//! helps authors of manifests and scripts. The scripts run for real, or a file of answers replaces their output.
+//! Simulation and daemon share code: the schedule, the driver's documents and checks, and the functions that
+//! apply a report to an instance.
 //!
 //! ```text
 //! manifests ──▶ Cast ──▶ Machine ──tasks──▶ Host ──▶ scripts, or answers

@@ -76,8 +76,7 @@ pub(super) struct Instance {
     /// The update that the script prints about the instance. By default, the script prints an update that reports
     /// success.
     pub(super) update: Option<Value>,
-    /// The results of a command. If the answer replaces the output of a health check, the results belong to the oldest
-    /// open command.
+    /// The results of a command. In an answer to a health check, they are the results of the oldest open command.
     pub(super) results: Option<Vec<Value>>,
 }
 

@@ -268,7 +268,8 @@ impl PlanView {
         Self { drift: seen.map(|seen| seen.iter().map(DriftView::new).collect()), ..self }
     }
 
-    /// Explains the waits of a step, including transitive waits. Returns `None` if there is no such step.
+    /// Explains for which other steps a step waits, directly or indirectly, and why. Returns `None` if there is no
+    /// such step.
     pub fn why(&self, step: StepId) -> Option<WhyView> {
         let number = StepNumber(step.0);
         let action = self.plan.step(number)?.task.to_string();

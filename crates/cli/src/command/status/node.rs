@@ -15,8 +15,8 @@ use crate::output::{
     BAD, DIM, ODD, age, brief, elapsed, ending, indent, one_line, print, say, state_style, styled,
 };
 
-/// A group of parts that share a line: one part, or several parts that are similar. Similar parts have an equal
-/// [`likeness`], which is a key with their state, status and messages.
+/// A group of parts that share a line: one part, or several parts that are similar. Parts are similar if the function
+/// [`likeness`] returns the same key for them.
 pub(super) struct Alike<'v> {
     now: Timestamp,
     first: &'v ElementView,

@@ -353,12 +353,13 @@ fn undo_first<'a>(
     }
 }
 
-/// Delays the removal of a target's old pairs until the sources of its new pairs are ready.
+/// Delays the removal of a target's old pairs until the sources of the target's new pairs are ready.
 ///
 /// The step `ceased` removes the old pairs. If a new source fails, the old pairs stay.
 ///
-/// A new source may itself have to wait for `ceased`. Then the two waits would form a cycle. So the function gives the
-/// wait of `ceased` the priority [`Priority::Weak`], and the planner drops this wait if it would close a cycle.
+/// The function adds waits of `ceased` for the new sources. A new source may itself have to wait for `ceased`, and the
+/// added wait would then close a cycle. So the added waits have the priority [`Priority::Weak`]: the planner drops each
+/// of them that would close a cycle.
 fn cease_late<'a, 'n>(
     constraints: &mut Constraints<'a>,
     new: &Relationship,

@@ -4,8 +4,8 @@
 //! in the same batch. The number of this batch is called the *turn* of the re-creation. During the re-creation, the
 //! other node of the pair may have its old values or its new values.
 //!
-//! If both nodes of a pair are in batches, the pair is re-created twice, unless its relationship is *suspended*.
-//! The pairs of a suspended relationship are removed before the first batch, and are created after the last batch.
+//! If both nodes of a pair change, each in a batch of its own, the pair is usually re-created twice. If its
+//! relationship is *suspended*, the pair is instead removed before the first batch, and created after the last batch.
 
 use windlass_plan::Draft;
 

@@ -143,8 +143,8 @@ pub async fn a_job_serves_many_calls(harness: &impl Harness) {
     assert_eq!(ids(call_id(1, 2)), ["z"]);
 }
 
-/// The history contains every process with its steps by number, and its calls and jobs in the order of first
-/// recording.
+/// The history contains every process, with its steps, calls and jobs. Steps are sorted by number. Calls and jobs are
+/// in the order in which they were first recorded.
 pub async fn history_tells_all_in_order(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = leased(&*store, "h_bta").await;
