@@ -227,8 +227,8 @@ pub(crate) fn find<E: Clone>(graph: &Graph<E>, nodes: usize) -> Option<Circle<E>
     find_all(graph, nodes, 1).pop()
 }
 
-/// Finds at most `most` cycles among the nodes with numbers below `nodes`. The cycles have no nodes in
-/// common.
+/// Finds cycles among the nodes with numbers below `nodes`. No two of the cycles have a node in common. The function
+/// stops after `most` cycles.
 fn find_all<E: Clone>(graph: &Graph<E>, nodes: usize, most: usize) -> Vec<Circle<E>> {
     let mut found = Vec::new();
     let mut seen = vec![Seen::Not; nodes];

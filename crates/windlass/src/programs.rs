@@ -1,4 +1,4 @@
-//! The check that this machine has the programs that packages need.
+//! Checks whether the programs that packages need are installed on this machine.
 
 use std::collections::BTreeSet;
 

@@ -71,10 +71,8 @@ struct End {
     leaves: BTreeSet<ElementName>,
     /// The minimum rank (a state as a number) that the source or target must have.
     least: u8,
-    /// The rank of the state that the relationship names for the source or target.
-    ///
-    /// The value is `None` if the versions of the assembly declare different states or modifiers for this source or
-    /// target.
+    /// The rank of the state that the relationship declares for this end. `None` if the versions of the assembly declare
+    /// different states for this end.
     named: Option<u8>,
 }
 
