@@ -157,8 +157,8 @@ impl ProcessMachine {
     /// Tells whether a call executes one of the operations that create a pair. A pair is a relationship between two
     /// nodes.
     ///
-    /// A call with the planned change [`Advance::PairProgress`] belongs to the creation or to the removal of a
-    /// pair. So the function also requires that the pair is not created yet.
+    /// A call with the planned change [`Advance::PairProgress`] can belong to the creation of a pair or to its removal.
+    /// Such a call belongs to the creation if the pair does not exist yet.
     fn creates_pair(&self, record: &CallRecord) -> bool {
         let Some(pair) = &record.pair else { return false };
         let is_created = self.world.pairs.get(pair).is_some_and(|known| known.created);
