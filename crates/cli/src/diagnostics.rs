@@ -48,8 +48,8 @@ fn render(diagnostic: &Diagnostic, seen: &mut Seen) -> String {
 /// * If the lines to draw have more than four times this length together, no line is drawn.
 const WINDOW: usize = 16 << 10;
 
-/// Tells whether two labels are drawn in one snippet. One snippet is drawn if both labels are in the same source, and
-/// start less than [`WINDOW`] bytes apart.
+/// Tells whether two labels are drawn in one snippet. They must be in the same source and start less than [`WINDOW`]
+/// bytes apart.
 fn is_near(one: &Label, other: &Label) -> bool {
     let apart = one.place.span().start.abs_diff(other.place.span().start);
     one.place.source().name() == other.place.source().name() && (apart as usize) < WINDOW

@@ -129,8 +129,8 @@ fn text(definitions: &mut Definitions) -> Value {
     definitions.refer("Text", |_| json!({"type": ["string", "number", "boolean", "null"]}))
 }
 
-/// Returns the schema of a driver property whose values match `schema`. The returned schema accepts each such value
-/// `v`, and also `{value: v}` and `{default: v}`.
+/// Returns the schema of a driver property. `schema` is the schema of the property's value. For each value `v` that
+/// `schema` accepts, the returned schema accepts `v`, `{value: v}` and `{default: v}`.
 fn plain_or_declared(schema: &Value) -> Value {
     let mut value = schema.clone();
     let about = value.as_object_mut().and_then(|schema| schema.remove("description"));

@@ -30,7 +30,7 @@ pub struct CallFacts<'a> {
     /// The status of the instance as changed by the report.
     pub after: &'a Status,
     /// The driver's statement: the instance has reached the requested state, is still changing, or no longer exists.
-    /// For the report of an observation, the caller passes [`Settled::Yes`].
+    /// If [`seen`](Self::seen) is set, the value is always [`Settled::Yes`].
     pub settled: Settled,
     /// The observation that the report comes from; `None` if the report is the answer to a call.
     pub seen: Option<&'a Observation>,

@@ -337,8 +337,8 @@ fn masked(failure: Failure, secrets: &[String]) -> Failure {
     Failure { message: redactor.mask_str(&failure.message), detail, ..failure }
 }
 
-/// Tells which signals of an instance document other elements can read: all signals, or only the output properties.
-/// A signal is a named value in the instance document, such as the output property `port`.
+/// Tells which signals of an instance document other elements can read. A signal is a named value in the instance
+/// document. Output properties such as `port` are signals too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signals {
     /// Only the output properties, for an element that belongs to no application. The instance document contains the

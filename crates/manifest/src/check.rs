@@ -132,7 +132,7 @@ fn required(report: &mut Report<'_>, leaf: &Leaf) {
     }
 }
 
-/// Checks one component of the type `scripted.Component` or `scripted.ComponentFactory`. The component is `leaf`.
+/// Checks the component `leaf`. Its type is `scripted.Component` or `scripted.ComponentFactory`.
 struct Checker<'c, 'a> {
     report: &'c mut Report<'a>,
     settings: &'c Settings<'c>,

@@ -188,9 +188,9 @@ impl AssemblyInput {
         self
     }
 
-    /// Chooses the packages whose scripts stop and remove parts. If `current` is true, windlass uses the
-    /// packages on disk. If `current` is false, which is the default, windlass uses the pinned packages: the
-    /// copies that the store has kept since the creation of the parts.
+    /// Sets where windlass takes the scripts from when it stops or removes parts. If `current` is true, it takes them
+    /// from the packages on disk. If `current` is false, it takes them from the pinned packages. These are the copies
+    /// that the store has kept since the creation of the parts. The default is false.
     pub fn current_packages(mut self, current: bool) -> Self {
         self.current_packages = current;
         self

@@ -204,7 +204,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns the value of a property. The property is evaluated on the first call.
+    /// Returns the result of a property. The first call for a property evaluates the property and stores the result.
     fn find(&mut self, key: &Key) -> Found {
         if !self.found.contains_key(key) {
             let Ok(()) = evaluate(self, &mut Visits::default(), key.clone());
@@ -424,9 +424,8 @@ impl<'a> Values<'a> {
         at
     }
 
-    /// Returns the subject of the component or reference `name`. The subject of a component is its descriptor.
-    /// The subject of a reference is the instance that fits the reference. Also returns whether a component is
-    /// a group of nodes.
+    /// Returns the descriptor of the component `name`, or the instance that fits the reference `name`. The second
+    /// returned value tells whether `name` is a component that is a group of nodes.
     fn described(
         &mut self,
         outer: usize,

@@ -50,8 +50,8 @@ pub(super) struct PreviousState {
     /// The limits that a retry takes over from the last process. A process that heals a part or calls a command
     /// does not count as the last process. For other intents than a retry, the limits are empty.
     pub(super) limits: Limits,
-    /// The intent of the last process, if this process is an adoption or a rollback that has not completed, and the
-    /// request is a retry. The retry then keeps this intent; see [`recorded`]. `None` in all other cases.
+    /// The intent that a retry takes over from the last process; see [`recorded`]. A retry takes over an intent only
+    /// if the last process is an adoption or a rollback that has not completed. `None` in all other cases.
     pub(super) resumed: Option<Intent>,
     /// The permission of the last process, if this process has not completed, and the request is a retry. `None` in all
     /// other cases.

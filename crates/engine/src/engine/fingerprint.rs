@@ -6,8 +6,8 @@ use serde_json::Value;
 use windlass_lifecycle::{Diff, Plan};
 use windlass_model::assembly::Origin;
 
-/// The data by which two plans are compared. It contains the plan and its changes, but not the files and lines of
-/// declarations. So the same descriptor in another folder leads to the same fingerprint.
+/// The data by which two plans are compared: the steps of a plan, and the changes that the plan makes. The files
+/// and lines of declarations are omitted. So the same descriptor in another folder leads to the same fingerprint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanFingerprint {
     plan: Value,

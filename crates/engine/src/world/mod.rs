@@ -109,8 +109,8 @@ impl World {
     /// Returns the pairs that no longer exist after an element is removed. A pair is a relationship between two
     /// nodes.
     ///
-    /// The result contains each pair whose source or target is the element, or is an assembly around the element. Such
-    /// an assembly is incomplete without the element.
+    /// The result contains each pair of the element itself. It also contains each pair of an assembly to which the
+    /// element belongs, because this assembly is incomplete without the element.
     pub(crate) fn pairs_lost_with(&self, element: &ElementName) -> Vec<PairKey> {
         if !self.pairs.is_tied(element) {
             return Vec::new();

@@ -137,12 +137,12 @@ async fn attempt(
     }
 }
 
-/// Ensures that the two helper containers of a job's container exist. Returns their names:
+/// Prepares the helper containers that a job's container needs. Returns their names:
 ///
 /// - The client's anchor (see [`tools`](crate::docker::tools)). If no anchor runs, the function starts one. The
-///   parameter `gone` is the name of an anchor that has ended. The function does not return this anchor.
+///   function never returns the anchor `gone`, which has ended.
 /// - A new container with a volume to which the job's user can write. The job's container takes over this volume.
-///   `None` if the job needs no such volume.
+///   The name is `None` if the job needs no such volume.
 async fn prepare(
     shared: &Shared,
     job: &Job,

@@ -192,9 +192,9 @@ impl Disk {
         Ok(own)
     }
 
-    /// Tells whether a job belongs to an owner. If a power cut has truncated `job.json`, the job belongs to
-    /// no owner. If `job.json` can't be read, or if a later version of this program has written it, the function
-    /// returns an error, since the owner is unknown.
+    /// Tells whether a job belongs to `owner`. Returns false if `job.json` is not valid JSON, for example because a
+    /// power cut has truncated it. Returns an error if `job.json` can't be read for another reason, or if a later
+    /// version of this program has written it.
     fn is_of(&self, id: &JobId, owner: &Owner) -> Result<bool, RuntimeError> {
         let folder = self.folder(id);
         match record::read(&folder) {

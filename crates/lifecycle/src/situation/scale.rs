@@ -111,9 +111,12 @@ pub fn scaled(topology: &Topology, cluster: &ElementName, scale: Scale) -> Resul
 ///
 /// # Errors
 ///
-/// Returns an error if the element is not a cluster, or if the cluster has no node to copy. Also returns an error if
-/// the cluster would grow to a size above its maximum, or shrink to a size below its minimum. But a cluster above its
-/// maximum may shrink, even to a size that is still above it. A cluster below its minimum may grow in the same way.
+/// Returns an error in each of these cases:
+///
+/// - The element is not a cluster.
+/// - The cluster has no node to copy.
+/// - The cluster would grow, and its new size would be above its maximum.
+/// - The cluster would shrink, and its new size would be below its minimum.
 pub fn resized(topology: &Topology, cluster: &ElementName, nodes: u32) -> Result<Topology, ScaleError> {
     let bounds = bounds(topology, cluster)?;
     let now = count(topology, cluster);

@@ -150,9 +150,12 @@ pub enum Event {
 }
 
 impl Event {
-    /// Returns the severity of the event. A log entry states its own severity. A failure is an error. A change to
-    /// the state Failed or Broken is also an error. Refused requests, skipped steps and cancelled work are
-    /// warnings. All other events are information.
+    /// Returns the severity of the event:
+    ///
+    /// - A log entry has the severity that it states.
+    /// - A failure, an undecided step, and a change to the state Failed or Broken are errors.
+    /// - Refused requests, skipped steps and cancelled work are warnings.
+    /// - All other events are information.
     pub fn severity(&self) -> Severity {
         match self {
             Self::Logged { severity, .. } => *severity,

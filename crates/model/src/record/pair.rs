@@ -58,7 +58,7 @@ pub struct PairRecord {
     pub cease: Option<Vec<OperationCall>>,
     /// The time of the last change of this record.
     pub since: Timestamp,
-    /// The values with which the operations that create the pair were called. The operations that cease the pair
+    /// The values with which the operations that create the pair were called. The operations that remove the pair
     /// use the same values. None if the values were not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given: Option<BTreeMap<PropertyName, Given>>,

@@ -33,8 +33,8 @@ pub enum Output {
     Published(Resolved),
     /// The driver has published no value yet, but may publish one later.
     NotYet,
-    /// The driver has published no value, and is not expected to publish one later. For example, the element is
-    /// already Installed, Inactive or Active.
+    /// The driver has published no value, and is not expected to publish one later. This is the
+    /// case, for example, if the element is already Installed, Inactive or Active.
     Nothing,
 }
 

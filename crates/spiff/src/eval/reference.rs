@@ -60,7 +60,7 @@ fn from_root(expr: &Child, reference: &Reference, env: &Env, locally: bool) -> E
 }
 
 /// Follows a path step by step. If a node does not exist, the evaluation fails. If a node on the path is not
-/// evaluated yet, the next pass evaluates the whole expression `expr` again.
+/// evaluated yet, the whole expression `expr` is left for a later pass.
 fn walk(
     expr: &Child,
     reference: &Reference,

@@ -298,7 +298,7 @@ fn finish(node: &Node, work: Work, same: bool, is_template: bool, env: &Env, inn
     updated(result, flags, tag)
 }
 
-/// Adds `flags` to the flags of a node. If `tag` is `None`, the node keeps its tag.
+/// Adds `flags` to the flags of a node, and sets its tag to `tag`. If `tag` is `None`, the node keeps its tag.
 pub(super) fn updated(node: Node, flags: Flags, tag: Option<Arc<str>>) -> Node {
     let known = node.annotations();
     let node = if known.flags.has(flags) { node } else { node.annotate(|known| known.flags |= flags) };

@@ -181,8 +181,9 @@ pub struct Annotations {
     /// Whether the node has a problem of its own. A problem of another node, on which the node depends, does
     /// not count.
     pub error: bool,
-    /// For an expression: whether it waits for another node that has a problem. For any other node: whether the node
-    /// has a problem of its own, such as a map with two merge keys. Such a node also has [`error`](Self::error) set.
+    /// For an expression: whether it waits for another node that has a problem. For any other node: whether this node
+    /// has a problem of its own, such as a map with two merge keys. A node with such a problem also has
+    /// [`error`](Self::error) set.
     pub failed: bool,
     /// Problem of the node, if it has one.
     pub issue: Option<Arc<Issue>>,

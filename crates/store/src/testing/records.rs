@@ -483,9 +483,8 @@ impl Records {
     }
 }
 
-/// Methods that change documents, natural ids and requests without a batch. Further methods find documents, and the
-/// assemblies that belong to an owner. A natural id is the id that an assembly with an owner has outside of
-/// windlass.
+/// Methods that change documents, natural ids and requests without a batch. Other methods find documents, or find
+/// the assemblies that belong to an owner. A natural id identifies such an assembly outside of windlass.
 impl Records {
     pub(super) fn put_document(
         &mut self,

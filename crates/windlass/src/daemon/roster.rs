@@ -57,7 +57,8 @@ pub(super) struct Roster {
     watched: BTreeMap<AssemblyName, Watched>,
     /// The elements of monitored assemblies, by instance id.
     ids: HashMap<String, ElementName>,
-    /// The times at which the next sample of each assembly counts as missing, soonest first.
+    /// For each assembly that waits for a sample: the time at which the sample counts as missing. The earliest time
+    /// comes first.
     agenda: BTreeSet<(Timestamp, AssemblyName)>,
     watches: u64,
 }

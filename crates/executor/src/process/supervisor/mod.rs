@@ -346,8 +346,8 @@ struct Control {
 }
 
 impl Control {
-    /// Creates the named pipe, opens the pipe for reading, and then renames the pipe. Other processes remove a pipe
-    /// without a reader. They ignore the first name of the pipe, because this name begins with a dot.
+    /// Creates the named pipe, opens the pipe for reading, and then gives the pipe its final name. The first name
+    /// begins with a dot, so that other processes ignore the pipe. They would remove a pipe without a reader.
     fn open(state: &StateDir) -> io::Result<Self> {
         let name = format!("{}-{}", std::process::id(), Timestamp::now().as_millis());
         let (path, fresh) = (state.control().join(&name), state.control().join(format!(".{name}")));
