@@ -214,8 +214,8 @@ impl<'w> Opening<'w> {
         !self.missing.borrow().is_empty()
     }
 
-    /// Returns a new resolver for the next value, and forgets the missing secrets of the previous value. If the
-    /// next value needs the same secret, the new resolver finds again that the secret is missing.
+    /// Clears `missing`, and returns a new resolver for the next value. The previous resolver has cached its results.
+    /// So it might not report the same missing secret a second time.
     fn resolver<'a>(&'a self, topology: &'a Topology) -> Resolver<'a> {
         self.missing.borrow_mut().clear();
         Resolver::new(topology, self)

@@ -97,11 +97,14 @@ fn after(text: &str, name: &str) -> Vec<String> {
     text.match_indices(name).filter_map(values).flatten().collect()
 }
 
-/// Returns the lines below the first line of `text`, up to the first line that is not indented deeper than `indent`.
+/// Reads the lines below the first line of `text`, up to the first line that is not indented deeper than `indent`.
 /// Blank lines do not end the search. The dashes of lists, and quotes around a line, are removed.
 ///
-/// The result begins with two texts of all lines. In the first text, line breaks join the lines; in the second text,
-/// spaces join them. Then the result contains each line alone.
+/// The result contains, in this order:
+///
+/// - all lines as one text, joined by line breaks
+/// - all lines as one text, joined by spaces
+/// - each line alone
 fn deeper(text: &str, indent: usize) -> Vec<String> {
     let below = text.lines().skip(1);
     let lines: Vec<&str> = below

@@ -50,8 +50,10 @@ pub(crate) enum Mode {
     Document,
 }
 
-/// The current position of a check. For example, the number in the update `{"$set": {"status.note": 1}}` has the keys
-/// `status` and `note`, and the place `/$set/status.note`.
+/// The current position of a check, as keys in the document and as a place in the checked JSON value.
+///
+/// For example, the keys of the number in the update `{"$set": {"status.note": 1}}` are `status` and `note`. Its place
+/// is `/$set/status.note`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cursor {
     /// The keys of the current path in the document. If a document is checked, this is the path of the value that is

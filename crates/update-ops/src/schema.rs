@@ -252,8 +252,8 @@ fn repeats(node: &Node, target: &Arc<Node>, path: &str, found: &mut Vec<String>)
     }
 }
 
-/// Returns the pattern that matches only the key `key` in a path. In a path, a backslash stands before each dot and
-/// before each backslash of a key. The pattern also matches these added backslashes.
+/// Returns the pattern that matches only the key `key`, as it is written in a path. In a path, a backslash escapes each
+/// dot and each backslash of a key.
 fn literal(key: &str) -> String {
     let mut pattern = String::new();
     for c in key.chars() {

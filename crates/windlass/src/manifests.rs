@@ -39,7 +39,7 @@ impl<'a> Manifests<'a> {
         self.read.push((stem.to_string_lossy().into_owned(), manifest));
     }
 
-    /// Completes the check: compares the applications among the added manifests with their factories. Returns all
+    /// Completes the check: compares each application with its factory, if both manifests were added. Returns all
     /// problems of the check.
     pub(crate) fn finish(mut self) -> Diagnostics {
         if self.scripts.is_some() && self.read.is_empty() && self.found.is_empty() {

@@ -118,8 +118,8 @@ impl HealthChecks<'_> {
     }
 
     /// Performs the health checks `looks`, which may belong to several assemblies. Returns the answers in no particular
-    /// order. The caller finds the assembly of an answer by the name of the checked element. There is no time limit for
-    /// all checks together.
+    /// order. The caller finds the assembly of an answer by the name of the checked element. The total time of the
+    /// checks has no limit.
     pub(super) async fn answers(&self, looks: Vec<Look>, stop: &Stop) -> Checks {
         let (batches, unseen) = batches(looks);
         let round = CheckRound::new(stop, None, None, self.parallelism);

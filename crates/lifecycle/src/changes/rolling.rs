@@ -304,11 +304,11 @@ struct Nodes {
     ///
     /// Additional nodes don't count. A limit in percent refers to this number.
     count: usize,
-    /// Re-created parts that publish new outputs. The re-installed parts of the nodes in `works` read these outputs. If
-    /// reader and publisher are inside the same node, the publisher is left out.
+    /// Re-created parts from which the re-installed parts of the nodes in `works` read new outputs. The set omits a
+    /// part that is read only inside its own node.
     ///
-    /// A re-installed part must go down together with the parts whose new outputs it reads. So if this set is not
-    /// empty, the nodes in `works` cannot change in batches.
+    /// A re-installed part must go down together with the parts whose new outputs it reads. Unless this set is empty,
+    /// the nodes in `works` cannot change in batches.
     follows: BTreeSet<ElementName>,
 }
 

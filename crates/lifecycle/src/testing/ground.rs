@@ -364,10 +364,8 @@ impl Ground {
     /// - The second step creates the pair, and the relationship has the modifier `pre` for the resource's node. The
     ///   first step brings the resource to a state that it may reach only after the creation of the pair.
     ///
-    /// In the second case, there is an exception for a resource that is a part of a larger node, such as the
-    /// assembly `shop`. The rule applies to `shop` as a whole: for example, `shop` must not become Active before
-    /// the creation. If another part of `shop` is still Inactive, the part `shop__db` may become Active, because
-    /// `shop` as a whole is not Active yet.
+    /// The second case has an exception for a part of an assembly. For example, the part `shop__db` may become Active
+    /// before the creation if another part of `shop` is still Inactive. The assembly `shop` is then not Active yet.
     ///
     /// If the resource is Failed or Broken before the first step, the function returns no error.
     pub fn check_beside(

@@ -24,8 +24,10 @@ pub(super) struct Applications {
 
 impl Applications {
     /// Updates the list of running applications. If the assembly of `record` is a running application, adds the
-    /// assembly to the list. Otherwise, removes the assembly from the list. Returns the factories whose health
-    /// checks must begin (`true`) or end (`false`).
+    /// assembly to the list. Otherwise, removes the assembly from the list.
+    ///
+    /// Each entry of the result is a factory. `true` means that the health check of its applications must begin.
+    /// `false` means that this check must end, because the factory has no running application any more.
     pub(super) fn note(&mut self, record: &AssemblyRecord) -> Vec<(AssemblyName, bool)> {
         let is_running =
             record.application.is_some() && record.goal == State::Active && record.reached.is_some();

@@ -41,9 +41,8 @@ pub(super) struct NewPairs<'a> {
 
 /// Adds the steps that create the pairs of a relationship.
 ///
-/// If the plan removes parts, the result contains each step that creates at least one new pair. The function
-/// [`replace`](super::replace::replace) makes the removals wait for these steps. If the plan removes no part, no
-/// removal waits, so the result is empty.
+/// Returns those of the steps that create at least one new pair. The function [`replace`](super::replace::replace)
+/// makes the removals of parts wait for these steps. If the plan removes no part, the result is empty.
 pub(super) fn create<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,
