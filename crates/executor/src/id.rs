@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct JobId(String);
 
-/// An owner: the name of a group of jobs. As owner, windlass uses the id of a project's store. So all jobs of a
-/// project have the same owner. [`Runtime::list`](crate::Runtime::list) lists the jobs of one owner.
+/// An owner: the name of a group of jobs. In windlass, the owner of a job is the id of the project's store. So all
+/// jobs of a project have the same owner. [`Runtime::list`](crate::Runtime::list) lists the jobs of one owner.
 ///
 /// An owner consists of 1 to 128 printable ASCII characters without spaces.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -473,7 +473,7 @@ pub enum JobProblem {
         /// The path as given.
         path: String,
     },
-    /// The path of a volume is reserved for the runtime, or is below such a path.
+    /// The path of a volume is reserved for the runtime, or is below a reserved path.
     #[error("the volume `{name}` can't be at `{path}`: `{reserved}` is reserved for the runtime")]
     ReservedVolumePath {
         /// The name of the volume.

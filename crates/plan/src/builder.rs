@@ -54,7 +54,7 @@ impl<W, R> PlanBuilder<W, R> {
 
     /// Adds a wait: `step` starts only after `on` has ended. `kind` tells whether `on` must also have succeeded.
     ///
-    /// A [`Draft`] of another builder is a mistake: it may name a wrong step of this builder.
+    /// Do not pass a [`Draft`] from another builder. In this builder, the same `Draft` may refer to a different step.
     ///
     /// # Panics
     /// If a step does not exist in this builder.

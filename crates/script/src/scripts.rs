@@ -56,9 +56,10 @@ pub(crate) fn scripts(package: &Package) -> impl Iterator<Item = ScriptFile<'_>>
 /// The driver property `script`. In a binding of an application's package, this property contains the path of a script.
 pub(crate) const SCRIPT: &str = "script";
 
-/// Returns the script whose path a binding contains; `None` if the binding contains no path. Only the bindings of an
-/// application's package contain paths. The path may also name a program in the image of the location, if the package has
-/// no file with this path.
+/// Returns the script that a binding names by its path. Returns `None` if the binding contains no path, or if its
+/// package does not belong to an application.
+///
+/// If the package has no file with this path, the path names a program in the image of the location.
 pub(crate) fn of_binding<'p>(package: &'p Package, binding: &'p Binding) -> Option<ScriptFile<'p>> {
     package.pins()?;
     let path = binding.properties.get(SCRIPT)?.as_str()?;

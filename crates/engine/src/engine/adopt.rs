@@ -228,8 +228,8 @@ impl<'e> FoundRecorder<'e> {
         Ok(is_gone || is_changed || world.instances.of(&element).document != before)
     }
 
-    /// Updates the records of a known application. `found` describes the instance of this application, as a discovery
-    /// has found it. The name in `found` is ignored, because a known application keeps its name. The function takes the
+    /// Updates the records of a known application. `found` is what a discovery reported about the application's
+    /// instance. The name in `found` is ignored, because a known application keeps its name. The function takes the
     /// lease of the application only if it may have to change records.
     ///
     /// # Errors

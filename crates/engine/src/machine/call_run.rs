@@ -48,8 +48,8 @@ impl CallRun {
         self.record.state == CallState::Open
     }
 
-    /// Tells whether a failed call may have had effects. For some kinds of failures, the kind alone determines the
-    /// result. For all other kinds, the call may have had effects if one of its jobs has started.
+    /// Tells whether a failed call may have had effects. For some kinds of failures, the answer depends only on the
+    /// kind. For all other kinds, the call may have had effects if one of its jobs has started.
     pub(super) fn may_have_acted(&self, failure: &Failure) -> bool {
         match failure.kind {
             FailureKind::Refused | FailureKind::AlreadyExists => false,

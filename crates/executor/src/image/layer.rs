@@ -18,7 +18,7 @@ use crate::image::{
 };
 
 /// Prefix of a whiteout: an entry that deletes a file of a lower layer. `OPAQUE` is the name of an opaque
-/// whiteout, which deletes all files of lower layers in its folder.
+/// whiteout, which deletes all files that lower layers have put into its folder.
 const WHITEOUT: &str = ".wh.";
 const OPAQUE: &str = ".wh..wh..opq";
 

@@ -201,16 +201,15 @@ impl<'a> Constraints<'a> {
         self.lacks_up || self.lacks_down
     }
 
-    /// Returns the steps for which parts of the element `name` should wait on the way up to a [rank], but can't: the
-    /// plan contains no step of these parts that could wait.
+    /// Returns the steps that parts of the element `name` should wait for on the way up to a [rank], but can't. A part
+    /// can't wait if the plan contains no step of the part that could wait.
     ///
     /// For example, `a` depends on `b`, and `b` depends on `c`. The plan does not change `b`, so `b` has no step
     /// that could wait for the steps of `c`. For `b`, the function returns these steps of `c`. The caller makes the
     /// steps of `a` wait for them, so `a` and `c` keep their order.
     ///
-    /// The function knows only the waits from earlier calls of [`hold`](Self::hold) and
-    /// [`hold_whole`](Self::hold_whole). Of these waits, it considers those at the rank `rank` and at all lower
-    /// ranks.
+    /// The function considers the waits from earlier calls of [`hold`](Self::hold) and
+    /// [`hold_whole`](Self::hold_whole), at the rank `rank` and at all lower ranks.
     pub(crate) fn passed(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.desired().filter(|_| self.lacks_up && !self.holds.is_empty()) else {
             return Vec::new();

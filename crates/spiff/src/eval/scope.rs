@@ -116,11 +116,11 @@ impl Flow {
     }
 }
 
-/// Processes documents that the evaluation of an expression requires. For example, such a document is the content
-/// of an instantiated template, or a document that a function merges.
+/// Processes documents during the evaluation of an expression. Examples are the content of an instantiated template,
+/// and a document that a function merges.
 ///
 /// The code that processes documents is a layer above the code that evaluates expressions. So the evaluation can't
-/// call the processing directly. Instead, the evaluation calls the processor in its [`Level`].
+/// call the processing directly. It calls the processor in the [`Level`] of the expression's document.
 pub(crate) trait Processor: Debug + Send + Sync {
     /// Processes a document in the scope `env` until a pass changes nothing. No stub overrides the nodes of the
     /// document.

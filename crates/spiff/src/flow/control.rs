@@ -280,13 +280,16 @@ impl Control<'_> {
         }
     }
 
-    /// Tells whether `node`, the field `match` of a case, accepts the value of the control structure. A field
-    /// without a lambda accepts every value.
+    /// Tells whether a case matches the value of the control structure. `node` is the field `match` of the case.
     ///
-    /// If the field contains a lambda, the method calls the lambda with the value, and returns the result of the
-    /// lambda. If the result is not known yet, the method returns `Err(None)`. If the result is not a boolean, the
-    /// method returns `Err` with the name of the result's type. If the lambda fails, the field does not accept the
-    /// value.
+    /// If `node` is a lambda, the method calls the lambda with the value:
+    ///
+    /// - If the lambda returns a boolean, the boolean is the result.
+    /// - If the lambda fails, the case does not match.
+    /// - If the lambda's result is not known yet, the method returns `Err(None)`.
+    /// - If the lambda's result has another type, the method returns `Err` with the name of this type.
+    ///
+    /// If `node` is not a lambda, the case matches every value.
     fn matches(&self, node: &Node) -> Result<bool, Option<&'static str>> {
         let Value::Lambda(lambda) = node.value() else { return Ok(true) };
         let Some(closure) = Closure::of(lambda) else { return Ok(false) };

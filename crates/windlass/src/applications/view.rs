@@ -134,7 +134,7 @@ pub struct ApplicationView {
     pub schedule: Option<String>,
     /// The scripts that the manifest names.
     pub scripts: Vec<ScriptView>,
-    /// The pins that the manifest declares for its component, sorted by id. A pin is a value or a command.
+    /// The pins of the component that the manifest's scripts manage, sorted by id. A pin is a value or a command.
     pub pins: Vec<PinView>,
     /// The services that the application needs: its components of the type `reference.Service`.
     pub services: Vec<NeededServiceView>,

@@ -151,9 +151,9 @@ impl Context {
     /// Waits until this daemon holds the lease of a factory, so that the daemon may run a duty of the factory.
     /// Returns `None` if another daemon has already begun the duty, or if the factory no longer exists.
     ///
-    /// If `permits` is given, the returned value also contains a permit of this semaphore. The method waits for the
-    /// permit before it takes the lease, so that the lease is never held during this wait. While another program holds
-    /// the lease, the method does not keep the permit.
+    /// If `permits` is given, the returned value also contains a permit of this semaphore. The method acquires the
+    /// permit first, so it never holds the lease while it waits for a permit. If another program holds the lease, the
+    /// method releases the permit, and later tries again.
     async fn turn<'p>(
         &self,
         factory: &AssemblyName,

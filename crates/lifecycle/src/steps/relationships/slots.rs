@@ -174,12 +174,12 @@ impl BySlot {
         Self { turns: std::iter::repeat_with(turn).take(sources.len()).collect(), sources }
     }
 
-    /// Groups the pairs of a target by the batch of their re-creation ([`Slot`]).
+    /// Groups the pairs of a target by the batch ([`Slot`]) in which the plan creates or re-creates them.
     ///
-    /// `pairs` contains the source of each pair, as a position in `sources`. `suspended` tells whether the
-    /// relationship is suspended: its pairs are removed before the first batch, and created again after the last batch.
-    /// `was_there` tells whether a pair existed before this plan. The argument of `was_there` is the position of the
-    /// pair's source.
+    /// - `pairs`: the source of each pair, as a position in `sources`;
+    /// - `suspended`: whether the plan removes the pairs of the relationship before the first batch, and creates them
+    ///   again after the last batch;
+    /// - `was_there`: tells whether a pair existed before this plan. Its argument is the position of the pair's source.
     pub(super) fn of(
         pairs: Vec<usize>,
         sources: &[Node<'_>],
