@@ -117,8 +117,8 @@ pub struct Scaled {
 pub struct VersionRecord {
     /// The id of the process that first tried to establish the version. This id also identifies the version.
     pub process: ProcessId,
-    /// The record of the assembly at the time when the process [`process`](Self::process) began. The record contains
-    /// the topology and the parameters of this version.
+    /// The record of the assembly when the process [`process`](Self::process) began. It contains the topology and the
+    /// parameters of the version.
     pub assembly: AssemblyRecord,
 }
 

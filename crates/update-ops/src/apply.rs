@@ -45,10 +45,8 @@ impl Obstacle {
         NotViable { path: path.clone(), obstacle, expected: self.expected, found: self.found }
     }
 
-    /// Increases the depth of the obstacle by `keys`. The function [`viable`] has checked a value, and the depth is
-    /// the number of keys from this value to the obstacle. For example, `viable` has checked the value at the path
-    /// `a.b` of a document. After an increase by 2, the depth is the number of keys from the top of the document to
-    /// the obstacle.
+    /// Increases the depth of the obstacle by `keys`. For example, if [`viable`] has checked the value at the path
+    /// `a.b` of a document, an increase by 2 makes the depth relative to the document.
     pub(crate) fn below(self, keys: usize) -> Self {
         Self { depth: self.depth + keys, ..self }
     }

@@ -202,8 +202,8 @@ impl Theirs {
         Ok(Self { store, process, plan })
     }
 
-    /// Waits until the process has ended, and returns its result. If `stop` is triggered, asks the program that
-    /// executes the process to stop the process.
+    /// Waits until the process has ended, and returns its result. If `stop` is triggered, asks the executing
+    /// program to stop the process.
     ///
     /// # Errors
     ///

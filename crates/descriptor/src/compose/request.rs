@@ -139,8 +139,8 @@ pub struct Request<'a> {
     pub bound: &'a BTreeMap<ElementName, Referent>,
     /// State of the search in which drivers look for instances that fit the references.
     pub search: Search<'a>,
-    /// Maximum number of copied elements, for example the second and each later node of a group; see [`MAX_NODES`], the
-    /// default. The limit [`MAX_ELEMENTS`] holds for all elements together.
+    /// Maximum number of copied elements. For example, the second and each later node of a group are copied. The
+    /// default is [`MAX_NODES`]. Another limit, [`MAX_ELEMENTS`], applies to all elements together.
     pub nodes: usize,
 }
 

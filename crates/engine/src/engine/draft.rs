@@ -352,7 +352,8 @@ fn planned(world: &World, options: &Options) -> Result<Planned, EngineError> {
 }
 
 /// Returns the temporary nodes that groups may still have from an earlier rolling change. If the removal of such a node
-/// has failed, the recorded assembly no longer contains the node. Then an earlier version in `versions` contains it.
+/// has failed, the recorded assembly no longer contains the node, but an earlier version of the assembly does.
+/// `versions` contains the earlier versions.
 fn surplus(record: &AssemblyRecord, versions: &[VersionRecord]) -> BTreeSet<ElementName> {
     let earlier = versions.iter().map(|version| &version.assembly);
     let mut left: BTreeSet<ElementName> =

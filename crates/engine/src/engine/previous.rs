@@ -134,12 +134,10 @@ impl Records<'_> {
         Ok(Some(package))
     }
 
-    /// Reads the versions of the assembly that are needed to describe its existing elements and pairs, the oldest
-    /// first.
+    /// Reads the versions that describe the existing elements and pairs of the assembly, the oldest first.
     ///
-    /// If the newest version alone describes all existing elements and pairs, the list is empty: the snapshot already
-    /// contains this version. Otherwise, the list begins with the version that all elements have
-    /// [reached](AssemblyRecord::reached), and also contains all later versions.
+    /// The list begins with the version that all elements have [reached](AssemblyRecord::reached), and also contains
+    /// all later versions. The list is empty if the version in the snapshot describes all existing elements and pairs.
     async fn versions_since_reached(&self, snapshot: &Snapshot) -> Result<Vec<VersionRecord>, EngineError> {
         if !is_mixed(snapshot) {
             return Ok(Vec::new());

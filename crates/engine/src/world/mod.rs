@@ -130,15 +130,15 @@ impl World {
         described.into_iter().find(is_assembly).is_some_and(|topology| topology.get(part).is_some())
     }
 
-    /// Drops the secrets that no instance has any more: sealed outputs and sealed natural ids. For example, the
-    /// instance of a secret was removed, or a newer report has replaced a secret output.
+    /// Drops the secrets that no instance has any more: sealed outputs and sealed natural ids. For example, an
+    /// instance was removed, or a newer report has replaced a secret output.
+    ///
+    /// The function is called at the end of a process, and not at the removal of an instance. Until the end of the
+    /// process, calls may still run, and windlass masks their output with the secrets of the store.
     ///
     /// For an application, this function drops nothing: an application keeps its secrets until it is removed. The
     /// recorded jobs of the application may contain old secrets, and windlass masks these jobs with the secrets of the
     /// store.
-    ///
-    /// The secrets are not dropped together with the instance. Calls may still run then, and their output is masked
-    /// with the secrets of the store.
     pub(crate) fn forget_unused_secrets(&mut self, batch: &mut Batch) {
         if self.assembly.application.is_some() {
             return;

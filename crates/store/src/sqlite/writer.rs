@@ -37,8 +37,7 @@ pub(super) enum Wipes {
     Now,
 }
 
-/// If the thread receives no write for this time, it truncates the write-ahead log. The thread does so only if the
-/// log may still contain dropped secrets.
+/// The time without writes after which the thread truncates a write-ahead log that may still contain dropped secrets.
 const REST: Duration = Duration::from_millis(200);
 
 /// A queued change of the store, for example the commit of a batch. The writer thread makes the change.

@@ -177,10 +177,11 @@ impl MemoryStore {
         state.sabotaged.clear();
     }
 
-    /// Returns a handle for a program that dies at its batch number `batch`, counted from 1. If `keeps_last` is
-    /// true, the program dies just after this batch is written. If it is false, the program dies just before. The
-    /// tickets of this batch and of later ones never resolve. The program neither renews nor releases leases any
-    /// more.
+    /// Returns a handle for a simulated program that dies when it writes a certain batch. `batch` is the number of this
+    /// batch, counted from 1. If `keeps_last` is true, the program dies just after the write; otherwise, just before.
+    ///
+    /// The tickets of this batch and of later batches never resolve. The dead program neither renews nor releases
+    /// leases.
     #[must_use]
     pub fn cut(&self, batch: u64, keeps_last: bool) -> (Self, Cut) {
         let left = AtomicU64::new(batch.max(1));

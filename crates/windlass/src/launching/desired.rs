@@ -52,8 +52,8 @@ pub(super) struct Services<'a> {
 }
 
 impl Services<'_> {
-    /// Returns the name of the assembly that is the factory of the application `published`. `role` is the role that
-    /// the manifest declares: application or factory. For a factory, returns `None`.
+    /// Returns the name of the assembly that is the factory of the application `published`. `role` is the role in
+    /// its manifest. Returns `None` if this role is not an application.
     ///
     /// If several services of the environment fit, `chosen` must name one of these services. If only one service
     /// fits, `chosen` may be `None`.

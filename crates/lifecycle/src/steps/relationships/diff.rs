@@ -1,5 +1,5 @@
-//! The changes of relationships for display. If the options limit a plan to some parts, the changes that the plan
-//! therefore skips are also shown.
+//! The changes of relationships for display. If the options limit a plan to some parts, the plan skips the changes of
+//! other parts. The display also contains these skipped changes.
 
 use std::collections::BTreeSet;
 

@@ -157,8 +157,8 @@ pub(super) fn missing_colon(site: &Site<'_>) -> Option<Cause> {
 }
 
 /// Recognises a line of a mapping that lacks the colon. If the line consists of a key and one word, as in
-/// `quantity 2`, the error has a fix that adds the colon. If more words follow the key, the error has no fix. The
-/// loader then skips the line at which the parser stopped.
+/// `quantity 2`, the error has a fix that adds the colon. If more words follow the key, the error has no fix,
+/// and the loader skips the line at which the parser stopped.
 fn key_and_value(site: &Site<'_>, line: Line<'_>) -> Option<Cause> {
     let (start, entry) = line.entry();
     let (key, value) = entry.split_once(' ')?;
