@@ -183,7 +183,7 @@ impl<'d> Names<'d> {
         }
     }
 
-    /// Returns the name of a property as a `${…}` contains it, such as `web.url`.
+    /// Returns the name of a property as it is written inside `${…}`, such as `web.url`.
     fn name(&self, node: usize) -> String {
         let (mut section, mut number) = (None, node);
         for properties in self.sections() {

@@ -13,8 +13,8 @@ pub enum Capability {
     Network,
     /// The runtime runs a job as another [user](crate::Job::user).
     User,
-    /// The runtime isolates jobs. It accepts a job that [requests](crate::Isolation) a writable root or
-    /// kernel capabilities.
+    /// The runtime isolates jobs, and relaxes the isolation of a job that [requests](crate::Isolation) a writable root
+    /// or kernel capabilities.
     Isolation,
     /// The runtime enforces [`Limits::memory_bytes`](crate::Limits::memory_bytes).
     MemoryLimit,

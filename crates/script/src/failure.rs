@@ -122,8 +122,9 @@ impl Reporter {
         (!shown.trim().is_empty()).then(|| if shown.len() < text.len() { format!("{shown}…") } else { shown })
     }
 
-    /// Returns the last line that a plain script wrote on stderr, shortened to [`MESSAGE_CHARS`] characters. This line
-    /// is the script's message about the status. Returns `None` if the stream has only blank lines.
+    /// Returns the last line that a plain script wrote on stderr, shortened to [`MESSAGE_CHARS`] characters. Blank
+    /// lines are ignored. Returns `None` if all lines are blank. The caller uses the line as the message of the status
+    /// that the exit code of the script reports.
     ///
     /// Secrets are masked before the line is shortened, for the reason that [`line_of`](Self::line_of) gives.
     pub(crate) fn message(&self, stderr: &Captured) -> Option<String> {

@@ -8,8 +8,8 @@ use crate::place::{Place, Step};
 
 /// An error in an update or a document, with its place.
 ///
-/// Parsing reports all errors at once. The message names the path, or the text that is no valid path. The
-/// method [`help`](UpdateError::help) returns the remedy, if it is known. No message quotes a value, because
+/// Parsing reports all errors at once. The message names the path. If the path is not valid, the message quotes its
+/// text. The method [`help`](UpdateError::help) returns the remedy, if it is known. No message quotes a value, because
 /// it may be a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdateError {
@@ -25,8 +25,8 @@ pub struct UpdateError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// A value has the wrong type, for example a list in place of a boolean. Or a value does not pass the test that
-    /// [`Node::matching`](crate::Node::matching) has set.
+    /// A value has the wrong type, for example a list in place of a boolean. This problem is also reported if a value
+    /// does not pass the test that [`Node::matching`](crate::Node::matching) has set.
     #[error("expected {expected}, found {found}")]
     WrongSort {
         /// Description of the expected value, such as "a boolean".

@@ -85,8 +85,8 @@ impl Update {
         self.around(path).next().is_some()
     }
 
-    /// Tells whether the update appends entries. Such an update can't be inverted. A second application of the
-    /// update appends the entries again.
+    /// Tells whether the update appends entries. Such an update can't be inverted. If it is applied twice, it appends
+    /// the entries twice.
     pub fn has_appends(&self) -> bool {
         self.0.values().any(|op| matches!(op, Op::Append(_)))
     }

@@ -143,10 +143,10 @@ fn in_words(sight: &Result<Observation, Failure>) -> String {
     }
 }
 
-/// Tells whether a broken element must be replaced, because it can't be restarted.
+/// Tells whether a broken element must be replaced instead of restarted.
 ///
-/// An element can't be restarted if it declares neither the transition Start nor the transition Stop. A protected
-/// element is never replaced.
+/// This is the case if the element declares no transition Start and no transition Stop. A protected element is never
+/// replaced.
 fn is_only_installed(world: &World, name: &ElementName) -> bool {
     let declares = |transition| world.element(name, Side::Installed).is_some_and(|e| e.declares(transition));
     let is_protected = world.topology().protector(name).is_some();

@@ -6,9 +6,10 @@
 //! `${region}`, and `region` is a property of its assembly. In the older version, `region` is `eu`. In the newest
 //! version, `region` is `us`. The copy contains `eu` in place of `${region}`.
 //!
-//! A `${…}` that reads a property of another resource stays as it is. A `${…}` may also read a list or a map that
-//! contains a `${…}` of another resource. If the outer `${…}` is a whole text, the copy contains the list or map in
-//! place of it. If the outer `${…}` is only a part of a text, as in `a-${b}`, it stays.
+//! A `${…}` that reads a property of another resource stays as it is.
+//!
+//! The value of a property `b` of the assembly may be a list or a map that contains such a `${…}`. A text that consists
+//! only of `${b}` is replaced by this list or map. In a longer text, such as `a-${b}`, the `${b}` stays as it is.
 
 use serde_json::{Map, Value};
 use windlass_model::assembly::{ElementKind, Property};

@@ -140,7 +140,7 @@ fn calls(relationship: &Relationship) -> bool {
     !relationship.create.is_empty() || !relationship.cease.is_empty()
 }
 
-/// Relationships. The key of a relationship consists of the assembly that declares it, and its name.
+/// Relationships by key. The key consists of the declaring assembly and the name of the relationship.
 type Known<'a> = IndexMap<(&'a ElementName, &'a RelationshipName), Relationship>;
 
 fn relationships<'a>(

@@ -117,9 +117,9 @@ impl<'a> Lanes<'a> {
         1 + self.children[group + 1].iter().map(|child| self.depth(child - 1)).max().unwrap_or(0)
     }
 
-    /// Moves the lanes so that they lie below each other without overlap. `spans` contains for each lane its top
-    /// and its bottom coordinate in each column. `edges` contains for each edge of the drawing the lanes of the
-    /// two nodes that the edge connects.
+    /// Moves the lanes so that they lie below each other without overlap. `spans` contains the top and the bottom
+    /// coordinate of each lane in each column. `edges` contains one pair of lanes for each edge of the drawing: the
+    /// lanes of the two connected nodes.
     pub(super) fn arrange(
         &self,
         spans: Vec<BTreeMap<usize, (i64, i64)>>,

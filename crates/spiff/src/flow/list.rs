@@ -78,8 +78,8 @@ pub(super) fn flow(node: &Node, env: &Env, template_required: bool, visit: impl 
     finish(node, list, work)
 }
 
-/// Copies the entries of the list `node` to `work`. In place of an insertion, the function copies the entries of the
-/// inserted list. An insertion is an entry that consists of a merge key, such as `- <<: (( merge ))`.
+/// Copies the entries of the list `node` to `work`. An entry that consists of a merge key, such as
+/// `- <<: (( merge ))`, inserts another list. The function copies the entries of that list in place of the entry.
 ///
 /// An entry with a key such as `key:id` declares that the field `id` identifies the entries of the list. The function
 /// stores the name of this field in `work`, and removes the prefix `key:`.

@@ -149,7 +149,7 @@ pub enum Redirect {
     /// redirect, the path in the stubs is the path of the node in the document.
     #[default]
     None,
-    /// No path: no stub overrides a node below this node.
+    /// The stubs supply no values for the nodes below this node.
     Nowhere,
     /// This path, from the root of each stub.
     To(Path),

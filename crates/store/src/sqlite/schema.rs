@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::fault::Outcome;
 
-/// Marks a file as a store in `PRAGMA application_id`: "WNDL".
+/// The value of `PRAGMA application_id` in each store: "WNDL" in ASCII.
 pub(super) const APPLICATION: i32 = 0x574e_444c;
 
 const MIGRATIONS: &[&str] = &[

@@ -78,7 +78,7 @@ pub struct JobView {
     pub stderr: String,
 }
 
-/// The result of reading the output of a recorded job again.
+/// The result of a replay: a recorded job's output was read again.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct ReplayView {

@@ -129,8 +129,8 @@ const INSTANCE_ID: &str = "<instance id>";
 const COMMAND_ID: &str = "<command id>";
 
 impl Rule {
-    /// Prepares a rule for use: parses its update, if the rule answers every health check with the same update.
-    /// Returns any other rule unchanged.
+    /// Prepares a rule for use. If the rule answers every health check with the same update, the function parses this
+    /// update in advance. Any other rule is returned unchanged.
     pub(super) fn new(cast: &Cast, rule: Self) -> Self {
         let Says::Instance(instance) = &rule.says else { return rule };
         if rule.script != Script::HealthCheck || instance.results.is_some() {

@@ -176,8 +176,8 @@ impl Views<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if the store can't be read. Also fails if the store exists, and the assembly `name` has no process and no
-    /// request. Without a store, the result is empty.
+    /// Fails if the store can't be read. Also fails if the assembly `name` has no process and no request. For all
+    /// assemblies, the result is empty if there is no store.
     pub async fn processes(&self, name: Option<&AssemblyName>) -> Result<ProcessesView, Error> {
         let (mut processes, mut requests) = (Vec::new(), Vec::new());
         let store = match name {
