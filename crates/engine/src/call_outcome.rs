@@ -20,8 +20,8 @@ pub enum CallOutcome {
     Failed(Failure),
 }
 
-/// The facts that determine the outcome of a call. The driver has sent a report about the instance, and the report has
-/// already been applied to the records.
+/// The facts that determine the outcome of a call. They are known after the driver's report about the instance has
+/// been applied to the records.
 #[derive(Debug, Clone, Copy)]
 pub struct CallFacts<'a> {
     /// The status of the instance before the report. It is filled only for the first report of an operation or a

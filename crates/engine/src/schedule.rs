@@ -156,7 +156,7 @@ pub enum Change<K> {
 pub struct Started<K> {
     /// The duty that starts.
     pub duty: K,
-    /// The fire time for which the duty starts. The start may be later than this time, for example because the previous
+    /// The fire time, at which the duty should start. The actual start may be later, for example because the previous
     /// run of the duty has just ended.
     pub fired: Timestamp,
 }

@@ -95,8 +95,8 @@ impl AssemblyInput {
         self
     }
 
-    /// States that the value of the parameter `name` is the text of a file. `file` is the name of this file, which
-    /// messages about the value show.
+    /// States that the value of the parameter `name` is the text of a file. `file` is the name of this file. Messages
+    /// about the value show this name.
     pub fn parameter_from(mut self, name: impl Into<String>, file: impl Into<String>) -> Self {
         self.places.files.insert(name.into(), file.into());
         self

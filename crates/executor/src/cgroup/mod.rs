@@ -48,8 +48,8 @@ pub struct ControlGroups {
 }
 
 impl ControlGroups {
-    /// Probes the features: creates groups and removes them again. The result is cached for the life of the
-    /// process.
+    /// Finds out which features of control groups work on this host. To test the features, the function creates control
+    /// groups and removes them again. The result is cached for the life of the process.
     pub fn probe() -> Self {
         let places = places();
         let there = Controller::ALL.into_iter().filter(|controller| places.limits(*controller));

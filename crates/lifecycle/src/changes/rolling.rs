@@ -274,7 +274,7 @@ struct Groups<'p, 'a> {
     parts: &'p Parts<'a>,
     situation: &'p Situation<'a>,
     desired: &'a Topology,
-    /// The elements that are the source or target of an existing pair.
+    /// The sources and targets of all existing relationship pairs.
     ///
     /// The planner uses this set only if the plan removes a part. Otherwise, the set stays empty.
     related: HashSet<&'a ElementName>,

@@ -21,7 +21,7 @@ pub enum ReadError {
     /// A key of a map has a type other than text, for example boolean.
     #[error("map key must be a string: {key}")]
     Key {
-        /// The key as the message shows it, for example `true`.
+        /// The text of the key in the message of this error, for example `true`.
         key: String,
         /// Place of the key.
         place: Place,

@@ -1,9 +1,10 @@
 //! The one thread that writes.
 //!
-//! The thread receives [`QueuedWrite`]s through a bounded channel, for example commits of batches. All writes that are
-//! waiting when the thread is ready form one transaction, so that many batches share one flush to disk. Each write has
-//! its own savepoint, so that a refused write does not affect the others. If the whole transaction fails, its writes
-//! are retried one by one. For example, if the disk is almost full, only the writes that are too large fail.
+//! The thread receives [`QueuedWrite`]s through a bounded channel. A write is, for example, the commit of a batch. All
+//! writes that are waiting when the thread is ready form one transaction, so that many batches share one flush to disk.
+//! Each write has its own savepoint, so that a refused write does not affect the others. If the whole transaction
+//! fails, its writes are retried one by one. For example, if the disk is almost full, only the writes that are too
+//! large fail.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -57,7 +57,7 @@ impl Report {
         self.say(&format!("{letter} {}", base64(bytes)));
     }
 
-    /// Writes the last line, and returns the exit code of this program.
+    /// Writes the last line of the report, and returns the exit code of this program.
     pub(crate) fn say_end(&self, end: &End, started: Option<u64>, totals: [u64; 2]) -> i32 {
         let (words, code) = match end {
             End::Status(status) => status_words(*status),
