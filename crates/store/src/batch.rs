@@ -443,8 +443,8 @@ impl Change {
     }
 
     /// Returns the refusal reason for a change that conflicts with a stored record. A change of a document
-    /// conflicts if the document does not have the revision that the change expects ([`Expected`]). For all
-    /// other changes, returns the same reason as [`id_conflict`](Self::id_conflict).
+    /// conflicts if the document does not have the revision that the change expects ([`Expected`]). For
+    /// changes of anything other than a document, the reason is that of [`id_conflict`](Self::id_conflict).
     pub(crate) fn conflict(&self) -> String {
         match self {
             Self::PutDocument(draft) => format!("the {} has another revision", draft.key),
