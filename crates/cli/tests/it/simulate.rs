@@ -155,7 +155,7 @@ fn a_file_has_answers_and_actions() {
     +07:00:00 lost-and-found: is adopted: vm-factory has found i-100
     +07:00:09 lost-and-found: its status is `active`, and was `-`
     +08:00:09 lost-and-found: its status is `degraded`, and was `active`: no disk
-    +09:00:00 vm-factory: the discovery failed: the output of `discover.py` can't be used: `[` is never closed: stdout of discover.py:1:12: error[WL0019]: `[` is never closed
+    +09:00:00 vm-factory: the discovery failed: the output of `discover.py` can't be used: stdout of discover.py:1:12: error[WL0019]: `[` is never closed
                     | instances: [
                     help: close it with `]`, or quote the text
     +10:00:00 vm-factory: the discovery works again
