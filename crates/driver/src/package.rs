@@ -347,7 +347,8 @@ mod tests {
         assert_eq!(Package::from_record(pinned.to_record()).unwrap(), pinned);
     }
 
-    /// The store and export files sort the fields of a record. Sorting must not change the digest.
+    /// Both in the store and in the files of exports, the fields of a record are sorted. Sorting must not change the
+    /// digest.
     #[test]
     fn the_digest_does_not_depend_on_the_order_of_fields() {
         let pins = |signature: &str| {

@@ -64,8 +64,9 @@ pub(crate) struct Journal {
 /// An open call whose last attempt was made on another host or in another project folder. So this windlass program
 /// can't find the jobs of this attempt.
 pub(crate) struct RemoteCall {
-    /// The number of the last recorded attempt, which was made on another host or in another folder. This windlass
-    /// program may make a further attempt with a higher number. The program can find the jobs of its own attempt.
+    /// The number of the last recorded attempt, which was made on another host or in another folder. If this windlass
+    /// program makes a further attempt, that attempt has a higher number. The program can find the jobs of that
+    /// attempt, but not the jobs of the recorded attempt.
     pub(crate) attempt: u32,
     /// The host and the folder of the last recorded attempt, as text for messages.
     pub(crate) from: String,

@@ -67,7 +67,8 @@ impl Runner {
         self.plan.step(StepNumber(step.0)).expect("it is a step of this plan").task
     }
 
-    /// Returns the work of a step. [`next`](Self::next) must have returned this step, or the step must be skipped.
+    /// Returns the work of a step. The step must be either a step that [`next`](Self::next) has returned, or a skipped
+    /// step.
     pub(crate) fn work(&self, step: StepId) -> &Work {
         self.task(step).work().expect("barriers are neither started nor skipped")
     }

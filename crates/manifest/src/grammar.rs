@@ -66,7 +66,7 @@ pub enum PinText {
 /// such as `vm#compute.*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinRef {
-    /// Path of the component in the composition that exposes the pin. The path is relative to this composition.
+    /// Path of the component that has the pin. The path is relative to the composition that exposes the pin.
     pub component: ComponentPath,
     /// Name of the interface.
     pub interface: Name,

@@ -266,7 +266,8 @@ pub struct InstanceRecord {
 pub struct FormerOutput {
     /// The value.
     pub value: Value,
-    /// The process that created the first of the instances that have published this value in succession.
+    /// The process that created the instance with this value. If several consecutive instances have published the
+    /// value, `since` is the process that created the first of them.
     pub since: ProcessId,
 }
 

@@ -112,9 +112,9 @@ impl FromStr for State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Modifier {
-    /// windlass creates the relationship first. Then the end reaches its declared state.
+    /// windlass creates the relationship first. Then the source or target reaches its declared state.
     Pre,
-    /// The end reaches its declared state first. Then windlass creates the relationship.
+    /// The source or target reaches its declared state first. Then windlass creates the relationship.
     Post,
 }
 

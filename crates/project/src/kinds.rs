@@ -59,8 +59,8 @@ pub enum ImageUse {
 pub struct SettingProblem {
     /// The key with the problem; `None` for the location as a whole.
     pub key: Option<&'static str>,
-    /// The entry with the problem, if the value of `key` is a mapping, such as the name of a volume; `None` for the
-    /// whole value.
+    /// The entry with the problem, such as the name of a volume. The field is set only if the value of `key` is a
+    /// mapping. `None` means that the problem concerns the whole value.
     pub entry: Option<String>,
     /// The problem, without its place. The code that reads `windlass.yaml` adds the place.
     pub diagnostic: Diagnostic,

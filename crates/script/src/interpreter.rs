@@ -69,8 +69,10 @@ fn named(line: &str) -> Vec<&str> {
     [Some(path), started].into_iter().flatten().collect()
 }
 
-/// Returns the program that `env` starts. The kernel passes the whole rest of the line as one argument. Only with the
-/// option `-S`, `env` splits the argument. Returns `None` if the argument has another form that `env` may accept.
+/// Returns the program that `env` starts. The kernel passes the whole rest of the line to `env` as one argument. With
+/// the option `-S`, `env` splits the argument into words, and the program is the first word without `=`. Without `-S`,
+/// the whole argument is the program. Returns `None` if there is no program, or if its text has syntax that the
+/// function does not interpret. Such syntax is another option, an assignment, a quote, a backslash or a `$`.
 fn started_by_env(argument: &str) -> Option<&str> {
     let program = match argument.strip_prefix("-S") {
         Some(words) => words.split_whitespace().find(|word| !word.contains('='))?,

@@ -31,13 +31,12 @@ use crate::role::Role;
 ///
 /// The table has two exceptions:
 ///
-/// - For destroy of an application, the table applies only if `failed` is true, or if the health check set all three
-///   flags to false. Otherwise, the observation is converging, because the application still exists. If the job of the
-///   destroy script was lost, this exception does not apply.
-/// - If the health check reports no status, the last recorded status decides. If the recorded status is converging,
-///   the observation is converging. Otherwise, the observation is "can't tell", or "unanswered" if the output has no
-///   entry for the instance. For destroy of an application, this exception applies only if the job of the destroy
-///   script was lost.
+/// - This exception applies to destroy of an application if the job of the destroy script was not lost. The table then
+///   applies only if `failed` is true, or if the health check set all three flags to false. Otherwise, the observation
+///   is converging, because the application still exists.
+/// - This exception applies if the health check reports no status, and the first exception does not apply. The last
+///   recorded status then decides. If the recorded status is converging, the observation is converging. Otherwise, the
+///   observation is "can't tell", or "unanswered" if the output has no entry for the instance.
 pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> Observation {
     // An application is destroyed only when a script reports that the instance no longer exists or has failed.
     let is_destroy = matches!(role, Some(Role::Destroy)) && call.package.pins().is_some();

@@ -96,7 +96,8 @@ impl Document {
     ///
     /// 1. The source has the same expression at the same path.
     /// 2. The source has the same expression at exactly one other path.
-    /// 3. The path leads through maps only, and ends at an expression or at a node that is no expression.
+    /// 3. The path leads through maps only, and exists in the source. The source has an expression there, or the node
+    ///    of the result is no expression.
     /// 4. A path through maps leads to an expression, which has created the rest of the path.
     fn find(&self, node: &UnresolvedNode) -> Option<Found<'_>> {
         let (reached, rest) = self.follow(&node.path);

@@ -8,7 +8,8 @@ use windlass_secret::SecretRef;
 
 use crate::error::StoreError;
 
-/// The query that finds a row if an assembly or an open request has a name. Parameter 1 is the name.
+/// The query that finds a row if a name is taken. Parameter 1 is the name. The name is taken if an assembly has this
+/// name, or if an open request is about an assembly of this name.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) const TAKEN: &str = "SELECT 1 FROM assembly WHERE name = $1
     UNION SELECT 1 FROM request WHERE assembly = $1 AND open";

@@ -217,8 +217,8 @@ pub trait Store: Send + Sync {
     /// Reads the sorted names of the assemblies that refer to the assembly `scope`.
     async fn referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError>;
 
-    /// Reads the sorted names of the assemblies that no longer refer to the assembly `scope`, but of which a stored
-    /// version refers to it.
+    /// Reads the sorted names of the former referrers of the assembly `scope`. A former referrer is an existing
+    /// assembly that no longer refers to `scope`. However, one of its stored versions still refers to `scope`.
     async fn former_referrers(&self, scope: &AssemblyName) -> Result<Vec<AssemblyName>, StoreError>;
 
     /// Reads assemblies of `owner`, sorted by name: the first `limit` assemblies with a name greater than `after`.

@@ -1,4 +1,5 @@
-//! A program that tests kill, run out of disk space, and lock out.
+//! A program for tests. The tests kill the program, give it too little disk space, or deny it access to the folder of
+//! the store.
 //!
 //!     windlass-store-victim commit FOLDER    commits batch after batch, and prints the number of each durable one
 //!     windlass-store-victim fill FOLDER      commits until the disk is full, makes room, and commits again

@@ -60,8 +60,8 @@ pub fn from_merge_patch(patch: &Value, shape: &Shape) -> Result<Update, Vec<Patc
 /// Returns a JSON Merge Patch (RFC 7396) that changes `document` in the same way as `update`. The patch is empty if
 /// the update changes nothing.
 ///
-/// Unlike an update, a patch depends on the document. A patch that replaces a map names each field to remove.
-/// A patch that changes a list contains all entries of the list.
+/// Unlike an update, a patch depends on the document. If a patch replaces a map, the patch contains a `null` for each
+/// field to remove. A patch that changes a list contains all entries of the list.
 ///
 /// # Errors
 /// When the update writes a `null`, or when it can't be applied to the document.

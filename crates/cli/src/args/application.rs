@@ -48,7 +48,7 @@ pub(crate) struct AppPublishArgs {
     #[arg(value_name = "MANIFEST")]
     pub(crate) manifest: PathBuf,
 
-    /// The title, by which other manifests refer to it [default: the name of the file without its extension]
+    /// The title by which other manifests refer to this manifest [default: the name of the file without its extension]
     #[arg(long = "name", value_name = "TITLE")]
     pub(crate) title: Option<String>,
 

@@ -164,8 +164,8 @@ pub(crate) struct CommandsArgs {
 /// Check the health of applications, and record what their scripts report.
 ///
 /// Applications of one factory with the same script are checked together. If the script reports an application as
-/// destroyed, the application is removed; its history stays. But if the script finds none of several instances of a
-/// factory, only named applications are removed.
+/// destroyed, the application is removed; its history stays. There is one exception: if the script finds none of
+/// several instances of a factory, only applications that the command names are removed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

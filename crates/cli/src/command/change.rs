@@ -47,8 +47,9 @@ impl<'a> Change<'a> {
         Self { name, command, how, force: false, around: None, consent, notes: None }
     }
 
-    /// Prints the notes about the request, unless `result` is the error of a refused request. If the plan lacks a value,
-    /// the request was not refused: the operator's answer is recorded, and a note names the lost value.
+    /// Prints the notes about the request, unless `result` is the error of a refused request. An error about a missing
+    /// value of the plan is not a refusal: windlass has already recorded the operator's answer. The plan may lack the
+    /// value because an output is unknown. A note names this output.
     fn tell_notes<T>(&self, result: Result<T, windlass::Error>) -> Result<T, windlass::Error> {
         use windlass::Error::Engine;
         let is_accepted =

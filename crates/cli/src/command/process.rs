@@ -657,8 +657,9 @@ fn hint(ended: &Ended) -> String {
     advice
 }
 
-/// Returns the advice to repeat the destruction of an application. Only a repeated option `--latest` uses the scripts of
-/// the latest revision again.
+/// Returns the advice to repeat the destruction of an application. If the present command has the option `--latest`,
+/// the advice contains this option. Without this option, the advised command would not use the scripts of the latest
+/// revision.
 fn destroy_again(name: &AssemblyName) -> String {
     let latest = if has_option("--latest") { " --latest" } else { "" };
     format!("`windlass app destroy {name}{latest}` resumes the process")

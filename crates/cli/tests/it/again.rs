@@ -90,8 +90,8 @@ fn current_packages_replace_a_part_whose_old_scripts_fail() {
     assert_eq!(env.ok(&["plan", "shop.yaml", "-p", "size=2"]).out(), "shop: nothing to do\n");
 }
 
-/// `history` shows each process with its result and steps. The changes of a version are called changes to the
-/// desired assembly, because the process may have failed.
+/// `history` shows each process with its result and steps. The output calls the changes "changes to the desired
+/// assembly", because a failed process may not have carried out all of them.
 #[test]
 fn history_shows_each_process_with_its_end() {
     let env = part("properties: {size: {}}\n", &[("Install", "exit 7"), ("Uninstall", "")]);

@@ -279,7 +279,8 @@ fn a_plain_assembly_is_no_service() {
     );
 }
 
-/// A damaged document is no document of a newer windlass, so another version of windlass does not help.
+/// A stored record is damaged. The error must say so, and must not advise the use of a newer windlass. That advice is
+/// only for a record that a newer windlass has stored.
 #[test]
 fn a_damaged_document_is_reported_as_damaged() {
     let env = project();

@@ -6,8 +6,8 @@ use insta::assert_snapshot;
 use crate::env::{GATE, TestEnv, until};
 use crate::small;
 
-/// When a value of an active part changes, the parts that read the value or are related to the part are
-/// stopped before and started after.
+/// Several active parts read a value, and the value changes. windlass must stop all these parts before it replaces
+/// them, and start them after all of them are replaced.
 #[test]
 fn another_value_makes_parts_anew() {
     let env = TestEnv::up();
@@ -467,8 +467,8 @@ fn a_package_for_another_driver_is_used_after_a_replacement() {
     assert_snapshot!(env.ok(&["plan", "small"]).out(), @"small: nothing to do");
 }
 
-/// The packages of a version are deleted with the assembly. A later assembly of the same name does not need
-/// them, even if its parts have two versions.
+/// `down` deletes the packages of an assembly. A later assembly of the same name must not need these packages. This
+/// must also hold after a failed replacement, when the parts of the later assembly use two versions of a package.
 #[test]
 fn a_new_up_needs_no_version_from_before_a_down() {
     let env = TestEnv::up();
@@ -485,8 +485,8 @@ fn a_new_up_needs_no_version_from_before_a_down() {
     env.ok(&["down", "h_bta"]);
 }
 
-/// `history` lists only real changes. Versions record no outputs, but a value that reads an output still
-/// counts as unchanged, even if the index of its part has changed.
+/// An `up` adds a node, which changes the index of a part. Another part reads an output of this part. The recorded
+/// versions contain no outputs. `history` must list only the new node as a change of this `up`.
 #[test]
 fn history_tells_of_nothing_that_has_stayed() {
     let env = TestEnv::new();

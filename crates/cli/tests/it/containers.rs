@@ -365,7 +365,8 @@ fn a_job_has_the_variables_of_its_image(#[case] settings: &[&str]) {
     assert!(job.starts_with("exec-"), "{run}");
 }
 
-/// Nothing is left of a killed `exec` after the next command, so that command is the last one that needs the engine.
+/// An `exec` was killed, and its container still exists. The next command must remove the container and the note about
+/// the engine. Later commands then do not query the engine.
 #[test]
 fn a_killed_job_by_hand_leaves_nothing_in_containers() {
     if !engine("a_killed_job_by_hand_leaves_nothing_in_containers") {
@@ -384,7 +385,8 @@ fn a_killed_job_by_hand_leaves_nothing_in_containers() {
     assert!(!env.path(".windlass/clients").exists(), "no engine has to be asked any more");
 }
 
-/// A default limit of open files that this process can't set is lowered to the maximum.
+/// The default limit of open files is above the hard limit of the windlass process. windlass must lower the default to
+/// the hard limit.
 #[test]
 fn a_low_maximum_of_open_files_lowers_the_default() {
     let Some(env) = sandboxed("h_bta") else { return };
@@ -436,8 +438,9 @@ fn one_job_by_hand() {
     assert!(!env.files().iter().any(|file| file.starts_with(".windlass")), "{:?}", env.files());
 }
 
-/// A program that uses the output of a job must notice if a part of it is missing. A reader that ends early has all it
-/// needs.
+/// A program that uses the output of a job must notice if a part of the output is missing. Therefore `exec` must fail
+/// if it can't write the output. If the reader closes the pipe early, the reader has all that it needs, and `exec` must
+/// succeed.
 #[test]
 fn lost_output_of_a_job_by_hand_is_a_failure() {
     let env = TestEnv::bare();

@@ -54,7 +54,8 @@ impl TestEnv {
         self
     }
 
-    /// Creates a project with the `windlass.yaml` of the repository, whose location has a trace.
+    /// Creates a project with a copy of the `windlass.yaml` of the repository. The location in the copy also has the
+    /// property `trace`: the path of the file to which scripts write the trace.
     pub(crate) fn new() -> Self {
         let env = Self::bare();
         env.location("");

@@ -261,7 +261,8 @@ fn the_examples_run_in_containers() {
     docker(&["volume", "rm", &volume(&env)]).unwrap();
 }
 
-/// Health checks run in a warm container that has the volume. It ends with the daemon.
+/// The cloud is a volume of the engine. The daemon must run the health checks in a warm container that has this volume.
+/// The container must end with the daemon.
 #[test]
 fn checks_run_in_warm_containers_with_volumes() {
     if !image("checks_run_in_warm_containers_with_volumes") {

@@ -1,4 +1,5 @@
-//! Operations on existing instances, which the project lists with a package or a driver finds.
+//! Operations on existing instances. Either the project lists such an instance with its package, or a driver finds the
+//! instance.
 
 use insta::assert_snapshot;
 
@@ -16,8 +17,8 @@ name=${0##*/}
 echo "${name%.sh} $net $vlan" >>"$trace"
 "#;
 
-/// Returns an assembly whose relationship attaches a box to the existing network VIDEO, and the package of
-/// such networks.
+/// Returns a project with an assembly and the package of a network. A relationship of the assembly attaches a box to
+/// the existing network VIDEO.
 fn lab(queries: &str) -> TestEnv {
     let env = TestEnv::new();
     env.write(

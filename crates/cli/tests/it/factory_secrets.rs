@@ -254,7 +254,8 @@ fn a_failure_does_not_show_the_secret_of_a_factory() {
     were_given(&env, &["launch", "check", "reboot", "discover"]);
 }
 
-/// The daemon reports checks and discoveries that fail, and those that work again.
+/// A health check and a discovery fail, and later work again. The daemon must report this, and must not show the secret
+/// of the factory.
 #[test]
 fn a_daemon_does_not_show_the_secret_of_a_factory() {
     let env = vault();

@@ -480,7 +480,8 @@ fn a_part_whose_stop_failed_is_not_uninstalled() {
     }
 }
 
-/// A part whose Stop failed is complete, so its removal from the assembly needs consent, too.
+/// A part was complete before its Stop failed. As for any complete part, windlass must remove this part from the
+/// assembly only with the user's consent.
 #[test]
 fn a_part_whose_stop_failed_is_removed_only_with_consent() {
     let env = fragile();

@@ -51,8 +51,8 @@ fn safe_fixes_are_applied(#[case] before: String, #[case] after: String, #[case]
     assert_eq!(env.read("a.yaml"), after, "a second time changes nothing");
 }
 
-/// A file with several problems, one of which hides others, has Windows line breaks and no line break at its
-/// end.
+/// A file has several problems, and one of them hides others. The file has Windows line breaks, and no line break at
+/// its end. One `check --fix` must repair all problems that have a repair, and keep the line breaks.
 #[test]
 fn all_in_one_go() {
     let env = TestEnv::bare();

@@ -45,7 +45,8 @@ fn files_are_formatted_once() {
     assert_eq!(env.read(".hidden/shop.yaml"), AFTER);
 }
 
-/// A file that is not YAML is refused. A shell script could be read as a single YAML text.
+/// `fmt` must refuse a file that is not YAML. `fmt` must also refuse a shell script, although the text of the script
+/// may be valid YAML.
 #[test]
 fn a_file_that_is_no_yaml_is_refused() {
     let env = TestEnv::bare();

@@ -1,4 +1,4 @@
-//! Clusters whose nodes a list of hosts declares: a file, or an Ansible inventory.
+//! Clusters with one node for each host of a list. The list is a file or an Ansible inventory.
 
 use insta::assert_snapshot;
 

@@ -39,7 +39,8 @@ fn an_image_of_a_folder_is_made_listed_and_removed() {
     assert_eq!(env.ok(&["image", "ls"]).stdout, "");
 }
 
-/// `image build -o` can write to a pipe. The image is stored directly, because a pipe can't be read again.
+/// `image build -o` can write the image to a pipe. windlass must also add the image to its store, although a pipe can't
+/// be read again.
 #[test]
 fn an_image_is_written_to_a_pipe() {
     let env = env();

@@ -321,8 +321,8 @@ fn references_to_nowhere_and_in_circles() {
     ");
 }
 
-/// Relationships in a circle are refused: each of two components must be Active before the other becomes
-/// Inactive.
+/// Two relationships form a circle: each of two components must be Active before the other one reaches Inactive.
+/// Inactive is the state before Active, so neither component can start. windlass must refuse the assembly.
 #[test]
 fn relationships_in_a_circle() {
     let env = small();

@@ -25,7 +25,8 @@ pub(crate) const READING: &[&[&str]] = &[
     &["graph", "small"],
 ];
 
-/// Returns a project with an assembly that has a secret and a public property. The password is in a file.
+/// Returns a project with an assembly that has the secret property `password` and a public property. The file
+/// `password` of the project contains the value of the secret property.
 pub(crate) fn with_a_secret() -> TestEnv {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);
     env.edit(

@@ -118,7 +118,8 @@ for id in given["instances"]:
 answer({id: state(None) for id in given["instances"]})
 "#;
 
-/// The health check. It reports the result of an ended backup, which is in the file `backup`, once.
+/// The health check. If a backup has ended, the file `backup` contains its result. The check reports this result, and
+/// deletes the file.
 const CHECK: &str = r#"
 trace("check " + " ".join(sorted(given["instances"])))
 if os.path.exists(path("hang")):
@@ -320,8 +321,8 @@ fn a_check_covers_all_applications_of_a_factory() {
     assert_eq!(env.json(&["app", "check"])["applications"].as_array().unwrap().len(), 2);
 }
 
-/// The health check does not find one machine, and says nothing about the other one. So it finds no machine of the
-/// factory, and the applications are kept.
+/// The health check reports one of two machines as gone, and says nothing about the other machine. No machine of the
+/// factory is found, and windlass must keep both applications.
 #[test]
 fn an_application_is_kept_if_no_other_instance_is_found() {
     let env = cloud();
@@ -337,8 +338,8 @@ fn an_application_is_kept_if_no_other_instance_is_found() {
     }
 }
 
-/// A check finds none of the machines of a factory, as it would with the credentials of another account. The applications
-/// are kept until the operator names them.
+/// A check finds none of the machines of a factory, as it would with the credentials of another account. windlass must
+/// keep the applications until the operator names them in `app check`.
 #[test]
 fn applications_are_kept_if_no_instance_is_found() {
     let env = cloud();
@@ -368,8 +369,8 @@ fn applications_are_kept_if_no_instance_is_found() {
     assert_eq!(env.run(&["status", "vm"]).code(), Some(2));
 }
 
-/// The machine is lost and its application waits for the result of a command. The health checks of this wait find no
-/// machine of the factory, so they don't remove the application.
+/// One of two machines is lost, and `app command --wait` waits for a result of its application. The health checks of
+/// this wait check only this application, so they find no machine of the factory. windlass must keep the application.
 #[test]
 fn a_wait_for_a_result_removes_no_application() {
     let env = cloud();
@@ -388,8 +389,8 @@ fn a_wait_for_a_result_removes_no_application() {
     assert!(run.stdout.ends_with("file: f\n"), "{run}");
 }
 
-/// A command of one application runs, so the daemon checks only the other application. The cloud shows no machine, as
-/// with the credentials of another account, and the application is kept.
+/// A command of one application runs, so the daemon checks only the other application. The check finds no machine, as
+/// it would with the credentials of another account. windlass must keep the checked application.
 #[test]
 fn the_daemon_keeps_applications_if_it_checks_only_one_of_them() {
     let env = cloud();
@@ -462,7 +463,7 @@ fn simultaneous_launches_have_different_names() {
     assert_eq!(names.collect::<Vec<_>>(), ["vm", "vm-2", "vm-3", "vm-4"]);
 }
 
-/// Each of several queued launches at the same time reserves the next free name.
+/// Several launches are queued at the same time. Each launch must reserve the next free name.
 #[test]
 fn simultaneous_queued_launches_have_different_names() {
     let env = cloud();
@@ -740,7 +741,8 @@ fn wrong_results_are_warned_of() {
     assert_eq!(env.json(&["app", "command", "--wait", &begun.1])["results"][1]["file"], "f");
 }
 
-/// `app command` waits for the result, and `app command --wait` does so later. A stop ends only the waiting.
+/// `app command` waits for the result of its command. `app command --wait` waits for the result of a command that was
+/// called earlier. Ctrl-C must end only the waiting, not the command.
 #[test]
 fn a_command_is_awaited() {
     let env = cloud();
@@ -988,7 +990,8 @@ fn a_failed_reconfiguration_is_retried() {
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
 }
 
-/// The revision of an application is no longer published. The errors name the command that gives it another.
+/// The revision of an application is no longer published. The errors must name the command that switches the
+/// application to the latest revision.
 #[test]
 fn an_application_of_an_unpublished_revision_gets_the_latest() {
     let env = cloud();
@@ -1315,7 +1318,8 @@ fn wrong_input_changes_nothing() {
     ");
 }
 
-/// A change is refused if the application has no script for changes. It is not launched again.
+/// An application has no script for changes. windlass must refuse a new value, and must not launch the application
+/// again with this value.
 #[test]
 fn a_value_that_no_script_changes_is_refused() {
     let env = cloud();
@@ -1334,7 +1338,8 @@ fn a_value_that_no_script_changes_is_refused() {
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
 }
 
-/// After Ctrl-C, a running command may end. If it succeeds, it was not cancelled, so nobody calls it a second time.
+/// After Ctrl-C, windlass waits for the script of a command, and the script succeeds. windlass must report the command
+/// as completed. If it reported a cancelled command, the user would call the command again.
 #[test]
 fn a_command_that_ends_after_a_stop_is_done() {
     let env = cloud();
@@ -1386,7 +1391,8 @@ fn a_lost_destroy_is_repeated() {
     assert_eq!((destroyed(), machines(&env)), (2, 0));
 }
 
-/// The outcome of a lost launch is unknown. The user can give up the launch, without another launch.
+/// The outcome of a lost launch is unknown. `app destroy --assume failed` must remove the application, without a second
+/// call of the launch script.
 #[test]
 fn a_lost_launch_is_given_up() {
     let env = cloud();
@@ -1896,7 +1902,7 @@ fn a_stop_ends_a_discovery_that_hangs() {
     assert_eq!(run.code(), Some(130), "{run}");
 }
 
-/// `windlass run` checks applications, and discovers at the times of their factory.
+/// `windlass run` checks applications. It also runs the discovery of a factory at the times of the factory's schedule.
 #[test]
 fn the_daemon_checks_and_discovers() {
     let env = cloud_discovered("0/2 * * * * ? *");
@@ -2011,7 +2017,8 @@ fn a_factory_that_discovers_is_changed_afterwards() {
     assert_eq!(run.code(), Some(0), "{run}");
 }
 
-/// Replaces the destroy script by one that waits as long as the file `hold` exists, and launches `a`.
+/// Makes the destroy script wait as long as the file `hold` exists. Then launches the application `a`, and creates the
+/// file `hold`.
 fn launched_with_a_slow_destroy(env: &TestEnv) {
     env.edit(
         "scripts/vm/destroy.py",

@@ -41,7 +41,8 @@ enum Failure {
     NaturalId,
     /// The name that the script chooses contains the secret.
     Name,
-    /// The script writes more than is stored, and the secret spans both cuts.
+    /// The script writes so much output that windlass stores and shows only parts of the output. The secret lies across
+    /// each cut.
     Flood,
 }
 

@@ -57,7 +57,8 @@ fn excepted_parts_stay_as_they_are_and_are_listed() {
     assert_eq!(touched(&env), ["A", "B__1"]);
 }
 
-/// A node that the descriptor no longer contains can be excluded again, or removed alone. It is not healed.
+/// A node is no longer a part of the assembly, but still exists because of `--except`. A later `up` can keep the node
+/// again with `--except`, or remove only this node with `--target`. `heal` must refuse the node.
 #[test]
 fn a_node_that_has_left_can_be_named() {
     let env = up();

@@ -145,8 +145,8 @@ fn scripts_are_files_of_a_folder() {
     ");
 }
 
-/// `check --image` reads an image from a file, without running or importing it, or an image of the store by
-/// its name.
+/// `check --image` accepts the path of an image file, or the name of an image in the store. windlass must neither run
+/// nor import the image of a file.
 #[test]
 fn scripts_are_files_of_an_image() {
     let env = with_scripts();

@@ -15,7 +15,8 @@ for id in $(printf '%s\n' "$input" | sed -n 's/^  \([a-z0-9]*\):.*$/\1/p'); do
     printf '  "%s": {status: {flags: {active: %s, converging: false, failed: false}}}\n' "$id" "$active"
 done"#;
 
-/// Returns a project with six parts that are up. Their scripts can't remove what no longer exists.
+/// Returns a project with six parts that are up. The script Uninstall removes the files of the parts, and fails if no
+/// file is left.
 fn six() -> TestEnv {
     let uninstall = r#"rm "$WINDLASS_VOLUME_STATE/part-"*"#;
     let scripts = [("Install", INSTALL), ("Integrity", INTEGRITY), ("Uninstall", uninstall)];
@@ -135,8 +136,8 @@ fn an_inactive_part_that_is_gone_is_created_again() {
     assert_eq!(installed, 2, "{:?}", env.trace());
 }
 
-/// A heal of a cluster also restores relationships of a node that could not be started, with healthy parts at
-/// their other end.
+/// A node of a cluster could not be started, so its relationship with a healthy part is missing. A heal of the cluster
+/// must also restore this relationship.
 #[test]
 fn a_heal_of_a_cluster_restores_relationships_with_others() {
     let env = TestEnv::with("h_bta");

@@ -233,9 +233,9 @@ fn a_queued_request_is_resumed() {
     keeper.end();
 }
 
-/// Returns the parts of [`row`] with a health check. If the file `gone` exists, the check of `a` reports that the
-/// instance no longer exists. Install deletes the file `gone`, and publishes the content of the file `install`, if it
-/// exists.
+/// Returns the project of [`row`], and adds a health check to its parts. If the file `gone` exists, the check of `a`
+/// reports that the instance no longer exists. Install deletes the file `gone`, and publishes the content of the file
+/// `install`, if it exists.
 fn checked_row(kind: &str) -> TestEnv {
     let env = row("", kind, "Install, Integrity, Uninstall");
     let scripts = "row/Contains/part/Lifecycle/script/scripts";
@@ -265,7 +265,8 @@ fn heal_gone(env: &TestEnv) {
     env.clear_trace();
 }
 
-/// If a part that has gone publishes the same outputs again, then the parts that read the outputs stay as they are.
+/// The instance of a part no longer exists, and a heal creates the part again. If the new instance publishes the same
+/// outputs, the parts that read the outputs must stay as they are.
 #[test]
 fn a_part_created_again_with_the_same_outputs_leaves_its_readers() {
     let env = checked_row("");

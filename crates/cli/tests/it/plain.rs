@@ -248,7 +248,8 @@ fn a_case_that_fails_is_updated() {
     assert_eq!(view["cases"][0]["passed"], true, "{view}");
 }
 
-/// An update leaves a valid case, or leaves the file as it is.
+/// `script test --update` writes the results into the file of a test case. If the new file would not be a valid test
+/// case, windlass must not change the file.
 #[test]
 fn an_update_keeps_a_case_readable() {
     let env = TestEnv::bare();

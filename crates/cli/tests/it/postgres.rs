@@ -191,8 +191,8 @@ fn a_database_user_who_may_only_read_reads_the_state() {
     assert!(refused.stderr.contains(advice), "{refused}");
 }
 
-/// The database server fails while a script runs, and recovers. Both commands report this, nothing is lost,
-/// and no script runs twice.
+/// The database server fails while a script runs, and recovers. `up`, `run` and `status` must report the failure and
+/// the recovery. Nothing is lost, and no script runs twice.
 #[test]
 fn a_server_that_is_back_is_reported() {
     let Some(shared) = Shared::start("a_server_that_is_back_is_reported") else { return };
@@ -231,7 +231,8 @@ fn a_server_that_is_back_is_reported() {
     assert_eq!(daemon.end().code(), Some(0));
 }
 
-/// While the server is away, the third interrupt ends a command at once. The next command finds the script.
+/// The database server is away while a script runs. The third interrupt must end `up` at once. The next `up` must find
+/// the job of the script, and must not run the script again.
 #[test]
 fn a_command_can_be_ended_without_the_server() {
     let Some(shared) = Shared::start("a_command_can_be_ended_without_the_server") else { return };

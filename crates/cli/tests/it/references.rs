@@ -617,8 +617,9 @@ fn operations_run_on_parts_of_the_other_assembly() {
     ");
 }
 
-/// While operations may run on parts of a referenced assembly, its lease stays held. After a crash its state
-/// is recovered.
+/// As long as an operation may run on a part of a referenced assembly, windlass must refuse other changes of that
+/// assembly. After a crash, the next `up` must recover the result of the operation, and must not call the operation
+/// again.
 #[test]
 fn a_crash_in_an_operation_is_recovered() {
     let env = pool(r#"until [ -e "${trace%/*}/project/go" ]; do sleep 0.01; done"#);

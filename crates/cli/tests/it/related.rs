@@ -239,8 +239,9 @@ fn outdated_inputs_are_reported_by_any_intent() {
     is_settled(&env, &[]);
 }
 
-/// If ceasing the relationship failed, it is retried with the same inputs. If creating it failed, the
-/// creation is undone first.
+/// The first `up` changes a relationship, and fails. If its Cease operation failed, the second `up` must repeat Cease
+/// with the same inputs. If its Create operation failed, the second `up` must undo the creation, and then create the
+/// relationship again.
 #[test]
 fn an_up_after_a_failed_one_goes_on() {
     let env = shop("");
@@ -281,7 +282,8 @@ fn a_secret_that_it_was_made_with_is_kept_unseen() {
     is_settled(&env, &["-p", "secret=@two"]);
 }
 
-/// A rollback also ceases the relationship with its current inputs, and creates it with the earlier inputs.
+/// A rollback changes the inputs of a relationship. windlass must call the Cease operation with the current inputs, and
+/// then the Create operation with the earlier inputs.
 #[test]
 fn going_back_makes_it_as_it_was() {
     let env = shop("");

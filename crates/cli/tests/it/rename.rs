@@ -55,8 +55,8 @@ fn the_old_name_does_not_create_a_second_assembly() {
     env.ok(&["up", "h_bta"]);
 }
 
-/// The renamed assembly was removed, and another assembly got its last name. This assembly has nothing to do with the old
-/// name.
+/// The assembly `h_bta` was renamed to `shop`, then to `store`, and was removed. Then another assembly got the name
+/// `store`. windlass must not take this assembly for the renamed one, so a new `h_bta` is permitted.
 #[test]
 fn the_old_name_is_free_after_the_renamed_assembly_was_removed() {
     let env = TestEnv::up();

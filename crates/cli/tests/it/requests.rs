@@ -23,8 +23,8 @@ fn gated() -> TestEnv {
     )
 }
 
-/// Returns the assembly of [`gated`], and a daemon that heals its box. The scripts of the box wait for the
-/// files.
+/// Returns the project of [`gated`], and a daemon that is healing the part `box`. The scripts Stop and Start of `box`
+/// wait for the files `stop` and `start`.
 fn healing() -> (TestEnv, Running) {
     let env = gated();
     env.open("start");
@@ -54,8 +54,9 @@ fn other_commands_leave_the_volumes_of_a_running_job() {
     assert_eq!(up.end().code(), Some(0));
 }
 
-/// While the daemon works on an assembly, other commands submit requests to it, and print its process as
-/// their own.
+/// The daemon works on an assembly, and another command submits a request for this assembly. The daemon must execute
+/// the request afterwards. The command must print the steps of the daemon's process as if the command itself executed
+/// these steps.
 #[test]
 fn requests_for_a_held_assembly_are_executed_in_turn() {
     let (env, keeper) = healing();

@@ -147,8 +147,8 @@ fn a_saved_plan_is_of_its_secrets() {
     env.ok(&["apply", "shop.plan", "-p", "password=@second"]);
 }
 
-/// A saved plan is refused after a change of a referenced assembly. A changed secret could not be detected by
-/// a comparison of values.
+/// A plan was saved, and then a referenced assembly was changed. windlass must refuse the plan, even if only a secret
+/// was changed. A comparison of values could not detect such a change.
 #[test]
 fn a_saved_plan_is_of_what_is_referenced() {
     let env = shop();

@@ -279,7 +279,7 @@ fn errors_of_a_project_file(#[case] text: &str) {
     assert_ne!(Schemas::new().problems(Document::Project, text), Vec::<String>::new(), "the schema takes it");
 }
 
-/// The manifests of the examples and of the corpus that the check accepts are valid.
+/// If the check accepts a manifest of the examples or of the corpus, the schema must accept this manifest, too.
 #[test]
 fn corpus_manifests_without_errors_are_valid() {
     let schemas = Schemas::new();

@@ -494,8 +494,9 @@ fn repairs_show_no_secret() {
     assert!(env.read("small/assembly.yaml").contains(&format!("    default: {SECRET}\n")));
 }
 
-/// Jobs may run as the same user. They can't read the environment or memory of `windlass` or the supervisor,
-/// and the supervisor's arguments contain no names.
+/// A job may run as the same user as `windlass` and its supervisor. The job must not be able to read the environment or
+/// the memory of these two processes. The supervisor's command line must contain two fixed words, and nothing about the
+/// job.
 #[test]
 fn no_job_reads_what_windlass_was_told() {
     let env = TestEnv::new();

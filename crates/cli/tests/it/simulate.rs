@@ -264,7 +264,8 @@ fn missed_times_count_as_one() {
     assert_eq!(summary["scripts"]["discover"]["runs"], 6, "{summary}");
 }
 
-/// A script that takes longer than its timeout fails, and the application is checked alone.
+/// A health check of several applications takes longer than its timeout, because one application is slow. windlass must
+/// check the applications again in smaller groups, and report a failure only for the slow one.
 #[test]
 fn a_slow_script_times_out() {
     let env = fixtures();
@@ -280,7 +281,9 @@ fn a_slow_script_times_out() {
     assert_eq!(summary["applications"]["active"], 3);
 }
 
-/// The deadline of a command ends the command, although all health checks give the same answer.
+/// All health checks give the same answer, and the simulation normally skips equal answers. But a command ends at its
+/// deadline only when an answer is applied. Therefore, the simulation must apply equal answers as long as a command is
+/// open.
 #[test]
 fn a_command_without_results_expires_in_time() {
     let env = fixtures();

@@ -280,7 +280,7 @@ echo "exit $?"
     ");
 }
 
-/// Commands that only read work in a read-only folder, and on a full disk.
+/// The store is on a full disk, or in a read-only folder. Commands that change nothing must work nevertheless.
 #[rstest::rstest]
 #[case::full("dd if=/dev/zero of=.windlass/filler bs=1k 2>/dev/null", "error[WL0211]: no space is left")]
 #[case::read_only("mount -o remount,ro .windlass", "error[WL0212]: ")]

@@ -8,7 +8,8 @@ use windlass_store::testing::server::Server;
 use crate::env::{GATE, TestEnv, until};
 use crate::small::{RESOURCE, SCRIPTS};
 
-/// Returns a project with `small`, which has a password, and the scripts of its component.
+/// Returns a project with the assembly `small`, which has the property `password`. `install` is the script Install of
+/// its component.
 fn small(install: &str) -> TestEnv {
     let env = TestEnv::small(
         "effect: once",
@@ -36,7 +37,8 @@ fn small(install: &str) -> TestEnv {
 const INSTALL: &str = r#"password=$(printf '%s\n' "$input" | sed -n 's/^ *properties.password: "\(.*\)"$/\1/p')
 printf 'instances:\n  box-1:\n    instanceId: "%s"\n    interfaces: {properties: {signals: {url: "http://%s@box"}}}\n' "$id" "$password""#;
 
-/// The last process before an export often changes no version. The guard against a second copy knows it, too.
+/// After an export, windlass must refuse to create the assembly again. This also holds if the last process before the
+/// export created no version, for example a `heal`.
 #[test]
 fn an_exported_assembly_is_not_created_again() {
     for last in [&["up", "small"][..], &["heal", "small", "box"], &["ps"]] {
@@ -175,8 +177,8 @@ fn a_renamed_assembly_is_not_imported_again() {
     assert_snapshot!(refused(), @"`windlass log` shows its history since");
 }
 
-/// The history is recorded only once, even if the assembly moves several times. It is complete even though
-/// the process that created a part has no version.
+/// An assembly moves several times. Its history must contain each process and each version only once. The history must
+/// also be complete if a retry created a part, because a retry has no version of its own.
 #[test]
 fn where_it_was_before_its_processes_are_known() {
     let here = TestEnv::new();
@@ -394,7 +396,8 @@ fn reading_works_beside_an_export_that_can_not_be_completed() {
     assert!(env.ok(&["status"]).stderr.contains("windlass completed"));
 }
 
-/// An export without its file is undone: only the draft, no file, or another file exists.
+/// An export was killed, and its file is missing. There are three cases: only the draft exists, no file exists, or
+/// another file has its name. windlass must undo the export in each case.
 #[test]
 fn an_export_without_its_file_is_taken_back() {
     for state in ["draft", "none", "other"] {

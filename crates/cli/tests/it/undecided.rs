@@ -7,7 +7,8 @@ use crate::{
     small::RESOURCE,
 };
 
-/// Runs `up` until the first script has started, and kills it. Scripts of later commands do not wait.
+/// Runs `up` until the script Install has started, and kills the command and the script. Without the file `go`, the
+/// script hangs. The function then writes this file, so the scripts of later commands do not hang.
 fn cut_in_the_middle(env: &TestEnv) {
     env.cut_when(&["up", "small"], &["Install"]);
     env.write(".windlass/volumes/state/go", "");
@@ -672,8 +673,8 @@ fn a_call_whose_location_is_lost_is_answered() {
     assert_eq!(env.trace(), ["Install", "Install", "Start"]);
 }
 
-/// The location of two interrupted calls lacks a secret. An answer about one part decides only the call of this part. The
-/// other call stays open.
+/// Two calls were interrupted. Their location lacks a secret, so windlass can't determine their outcomes. An answer
+/// about one part must decide only the call of this part. The other call must stay open.
 #[test]
 fn an_answer_about_one_part_decides_no_other_call() {
     let env = TestEnv::small("effect: once", &[("Install", GATE), ("Start", "")]);

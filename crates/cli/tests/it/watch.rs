@@ -5,8 +5,8 @@ use insta::assert_snapshot;
 use crate::env::{GATE, TestEnv, until};
 use crate::small::{RESOURCE, SCRIPTS};
 
-/// Three loads above the threshold scale out the cluster, and a broken part is healed. Only the owner of the
-/// socket can use it.
+/// Three consecutive loads above the threshold must scale out the cluster. The daemon receives the loads at a socket,
+/// which only the owner of the socket can use.
 #[test]
 fn policies_act_on_metrics() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -209,7 +209,8 @@ fn a_part_that_heals_do_not_help_is_left_alone() {
     assert!(told.stderr.contains("start `windlass run`"), "{told}");
 }
 
-/// An idle cluster stays at its minimum, which is reported once, until the assembly changes.
+/// An idle cluster already has its minimum of nodes, so the daemon can't scale it in. The daemon must report this only
+/// once, and again only after the assembly has changed.
 #[test]
 fn a_cluster_at_its_bound_is_reported_once() {
     let env = TestEnv::with("h_bta");

@@ -1,6 +1,7 @@
-//! Compares with fire times that Quartz 2.3.2 computed.
+//! Compares the fire times that this crate computes with those that Quartz 2.3.2 computed. The times of Quartz are in
+//! the corpus.
 //!
-//! The folder is `$WINDLASS_CORPUS`, or `../shared/corpus` beside the workspace. The test prints
+//! The folder of the corpus is `$WINDLASS_CORPUS`, or `../shared/corpus` beside the workspace. The test prints
 //! `name: N passed, N failed, N excluded (reason)`.
 
 use std::collections::BTreeMap;

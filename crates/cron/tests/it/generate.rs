@@ -16,7 +16,7 @@ pub(crate) struct Case {
     years: BTreeSet<i64>,
 }
 
-/// A rule for days, in other words than those of the crate.
+/// A rule for days. It is written independently of the code of the crate, so the tests can compare the two.
 #[derive(Clone, Debug)]
 enum DayRule {
     OfMonth(BTreeSet<i64>),

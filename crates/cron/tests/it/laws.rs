@@ -10,7 +10,8 @@ use windlass_cron::{CronExpression, Zone};
 
 use crate::generate::{Case, case};
 
-/// Returns the first fire time after a time: by counting days up to the end of 2199, then seconds.
+/// Returns the first fire time after a time. The function tries one day after another up to the end of 2199. On a
+/// matching day, the function tries the seconds of each matching minute.
 fn counted(case: &Case, after: Timestamp) -> Option<Timestamp> {
     let start = after.to_zoned(TimeZone::UTC).datetime();
     let mut day = start.date();

@@ -39,7 +39,8 @@ fn never_fires(#[case] expression: &str, #[case] after: &str) {
     assert_eq!(expression.next_in(&berlin, utc(after)), None);
 }
 
-/// An expression of past years has fired. An expression without a date of the calendar never fires.
+/// If all dates of an expression are in the past, the expression has fired, so the result is `false`. The result is
+/// `true` only if none of its dates exists in the calendar, for example 30 February.
 #[rstest]
 #[case("0 0 0 30 2 ?", true)]
 #[case("* * * 29 2 ? 2100", true)]

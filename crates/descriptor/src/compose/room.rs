@@ -109,8 +109,8 @@ impl Room {
 
     /// Counts a new element. `weight` is the total size of its properties in bytes.
     ///
-    /// Returns an error if the total size of all copied properties exceeds the limit. After this method or
-    /// [`fits`](Self::fits) has returned an error, the method always returns `None`.
+    /// Returns an error if the total size of all copied properties exceeds the limit. Only the first error is reported:
+    /// if this method or [`fits`](Self::fits) has already returned an error, the result is `None`.
     ///
     /// The properties of an element count as copied in two cases:
     ///

@@ -1,4 +1,4 @@
-//! Tests quantities and clusters: the number of nodes, and errors in it.
+//! Tests `quantity` and `cluster`: the number of nodes that they lead to, and the errors in them.
 
 use insta::assert_snapshot;
 use rstest::rstest;

@@ -1,4 +1,5 @@
-//! Tests clusters whose nodes a list declares: keys, fields, sources of the list, and errors.
+//! Tests clusters with `each`, which creates a node for each entry of a list. The tests cover keys, fields, sources of
+//! the list, and errors.
 
 use insta::assert_snapshot;
 use serde_json::json;

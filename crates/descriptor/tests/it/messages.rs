@@ -38,7 +38,8 @@ fn not_a_descriptor() {
     ");
 }
 
-/// A document of another kind gets one error, instead of the dozens that it has as a descriptor.
+/// The document is not a descriptor. windlass must report one error, instead of the dozens of errors that reading it as
+/// a descriptor would cause.
 #[test]
 fn other_documents_are_refused_with_their_kind() {
     assert_snapshot!(messages("# A shop\n\nSells: books\n* one\n```yaml\nname: assembly::shop::1.0\n```\n`more` {\n"), @"

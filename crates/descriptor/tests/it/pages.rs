@@ -66,7 +66,8 @@ fn said(code: &str, text: &str) -> Diagnostics {
     diagnostics
 }
 
-/// Codes of this crate's range that the command line reports. Their pages have no document.
+/// Codes that this crate defines, but that only the command line program reports. The pages of these codes contain no
+/// example.
 const RAISED_ELSEWHERE: [&str; 1] = ["WL0153"];
 
 #[test]
@@ -85,7 +86,8 @@ fn every_fix_of_an_example_repairs_it() {
     );
 }
 
-/// Each certain repair, with the text before and after. The rest of the text stays unchanged.
+/// Each case contains a document with a mistake, and the document after the fix. The fix must leave the rest of the
+/// text unchanged.
 #[rstest]
 #[case::descripion(
     "name: resource::web::1.0\ndescripion: a   # kept\n",

@@ -1,8 +1,7 @@
 //! Tests that known defects in the descriptors of the corpus are found.
 //!
-//! The list [`DEFECTS`] was confirmed by hand, line by line. The manifest of the corpus contains notes about
-//! further defects, which a program has found. The test demands a diagnostic for each note that windlass
-//! should find.
+//! The list [`DEFECTS`] was confirmed by hand, line by line. The manifest of the corpus contains notes about further
+//! defects, which a program has found. The test demands a diagnostic for each note whose defect windlass should find.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -128,7 +127,8 @@ fn corpus_examples_that_are_not_yaml_have_their_cause() {
 
 /// Findings that a note of the manifest demands.
 enum Demand {
-    /// At least this many findings of a code whose place has this text.
+    /// The fields are a code, a text and a number. At least that number of findings must have the code, and a place
+    /// that contains the text.
     Text(&'static str, String, usize),
     /// A finding of one of these codes, with any message.
     Any(&'static [&'static str]),

@@ -180,7 +180,8 @@ fn show_property(indent: &str, name: &str, property: &Property) -> String {
     format!("{indent}  {name}{flags}:{value}\n")
 }
 
-/// Shows a template in the syntax of a descriptor. Empty text is quoted, and text with blanks at its ends.
+/// Shows a template in the syntax of a descriptor. Quotes a text if it is empty, or if it has blanks at its start or
+/// end.
 pub(crate) fn template(value: &Template) -> String {
     match value {
         Template::Null => "null".to_owned(),

@@ -20,7 +20,8 @@ mod a_correct_driver {
     windlass_driver::conformance_tests!(check);
 }
 
-/// Defines a test for each violation. It names the case that fails, and a part of the panic message.
+/// Defines a test for each violation. Each entry contains the name of the test, the violation, the case of the suite
+/// that must fail, and a part of the panic message.
 macro_rules! detected {
     ($($test:ident: $slip:ident by $module:ident::$case:ident, $message:literal;)+) => {
         $(
@@ -51,7 +52,8 @@ detected! {
     a_published_secret_that_is_not_hidden: Unhidden by secrets::published_ones_are_hidden, "without hiding it";
 }
 
-/// A subject whose calls request no job fails if it has a runtime, because it would test nothing.
+/// The subject has a runtime for jobs, but none of its calls requests a job. The suite must fail, because its cases
+/// about jobs would test nothing.
 #[tokio::test]
 #[should_panic(expected = "no call of the subject requests a job")]
 async fn a_subject_without_jobs() {

@@ -25,9 +25,9 @@ pub enum Absence {
     Doubted,
 }
 
-/// Replaces each answer "the instance no longer exists" by a failure, if the factory has several running
-/// applications and the checks find none of their instances. `owners` contains the factory of each checked
-/// application. The other applications of the factory count, too: a check may cover only some of them.
+/// Replaces each answer "the instance no longer exists" by a failure, if the factory has several running applications
+/// and the checks find none of their instances. `owners` contains the factory of each checked application. The function
+/// counts the running applications in the store, because the checks may cover only some applications of the factory.
 ///
 /// The instances may still exist. For example, a script finds no instance if the factory has the credentials of
 /// another account. Without this function, windlass would remove the records of all applications.

@@ -119,8 +119,8 @@ impl<'e> FoundRecorder<'e> {
     }
 
     /// Records a found instance as a new application. Also records a completed process that has no steps. No script
-    /// runs. `exported` contains the exports of the instance. From then on, the store no longer treats the instance as
-    /// exported.
+    /// runs. `exported` contains the recorded exports of the instance. The function deletes the records of these
+    /// exports, so the store no longer treats the instance as exported.
     ///
     /// # Errors
     /// The outer error is an error of the engine or the store. The inner failure is the reason why this instance can't

@@ -91,8 +91,8 @@ pub async fn check(
     Writer { engine, holder, held: None, absence }.check(names, stop).await
 }
 
-/// Checks applications as [`check`] does, under the lease of their factory. The absence of all instances is
-/// [doubted](Absence::Doubted).
+/// Checks applications as [`check`] does, under the lease of their factory. If the checks find none of the factory's
+/// instances, [`Absence::Doubted`] applies.
 ///
 /// # Errors
 /// The errors of [`check`].

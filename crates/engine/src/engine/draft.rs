@@ -120,7 +120,8 @@ pub(super) struct Before {
     pub(super) goal: State,
     pub(super) descriptor: DescriptorName,
     pub(super) references: BTreeSet<AssemblyName>,
-    /// The process of an open call, whose end is not recorded. Only a preview is made beside open calls.
+    /// The process of an open call, whose end is not recorded. Only a preview can find such a call: before any other
+    /// plan is made, all open calls are settled.
     pub(super) open: Option<ProcessId>,
 }
 
@@ -689,9 +690,9 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Determines which version describes an element. This is the newest version that the returned process or an earlier
-/// process has written. For example, if the function returns `p7`, and only `p5` and `p9` have written versions, the
-/// version of `p5` describes the element.
+/// Returns the process that determines which version describes an element: the newest version that this process or an
+/// earlier process has written. For example, if the function returns `p7`, and only `p5` and `p9` have written
+/// versions, the version of `p5` describes the element.
 ///
 /// `made` comes from the record of the element, and `record` is the record of the assembly. The function returns
 /// the later of two processes:

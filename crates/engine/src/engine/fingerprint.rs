@@ -1,5 +1,5 @@
-//! Fingerprints of plans. The fingerprint of a plan is a copy of the plan's data without the origins of
-//! declarations. An origin is a file, a line and a column.
+//! Fingerprints of plans. The fingerprint of a plan is not a hash. It is a copy of the plan's data without the origins
+//! of declarations. An origin is a file, a line and a column.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -39,8 +39,8 @@ pub fn fingerprint(of: &impl Serialize) -> Value {
 }
 
 /// Removes the origins of declarations. A property or an output of the user may have the name `origin`, too. Such a
-/// property or output stays. It can't look like an [`Origin`]: an [`Origin`] contains JSON numbers, but texts and
-/// values of users do not.
+/// property or output stays. It can't look like an [`Origin`], because an [`Origin`] contains JSON numbers. The values
+/// in descriptors contain no JSON numbers: even a value such as `3` is a text.
 fn strip(value: &mut Value) {
     match value {
         Value::Object(entries) => {

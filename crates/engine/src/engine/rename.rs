@@ -134,9 +134,9 @@ impl Upkeep<'_> {
         Ok(())
     }
 
-    /// Returns the assemblies whose records mention the assembly `name`. These are the assemblies that reference
-    /// `name` or have referenced it in a stored version, and the assemblies that `name` owns (`AssemblyRecord::owner`).
-    /// A rollback may return to a stored version.
+    /// Returns the assemblies whose records mention the assembly `name`. These are the assemblies that `name` owns
+    /// (`AssemblyRecord::owner`), and the assemblies that reference `name`. An assembly that references `name` only in
+    /// a stored version counts, too, because a rollback may return to that version.
     async fn naming(&self, name: &AssemblyName) -> Result<BTreeSet<AssemblyName>, EngineError> {
         let mut found: BTreeSet<AssemblyName> = self.store.referrers(name).await?.into_iter().collect();
         found.extend(self.store.former_referrers(name).await?);

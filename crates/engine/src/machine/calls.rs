@@ -467,9 +467,9 @@ impl ProcessMachine {
 
     /// Tells whether a later process can wait for the instance of a call in place of this process.
     ///
-    /// In this case, the call creates or installs the instance, its jobs have ended, and a health check can observe the
-    /// instance. The function returns `false` for a launched application, because [`launched`](Self::launched) ends the
-    /// call of its launch.
+    /// The result is `true` if the call creates or installs the instance, the jobs of the call have ended, and a health
+    /// check can observe the instance. But the result is `false` for a launched application, because
+    /// [`launched`](Self::launched) ends the call of its launch.
     fn can_wait_later(&self, id: &CallId) -> bool {
         let Some(CallRun { record, nature, .. }) = self.calls.get(id) else { return false };
         let creates = matches!(record.action, Action::Transition(Transition::Create | Transition::Install));

@@ -459,8 +459,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Ends an open call of an earlier process as undecided. The call can't be prepared again, so windlass can't determine
-    /// its outcome.
+    /// Ends an open call of an earlier process as undecided, because the call can't be prepared again. windlass can
+    /// determine the outcome of an open call only by preparing and resuming the call.
     fn doubt(&mut self, mut record: CallRecord, failure: &Failure) {
         record.unknown = Some(UnknownOutcome { why: failure.message.clone(), by: self.home.clone() });
         self.close(record.clone(), CallState::Undecided);

@@ -49,7 +49,8 @@ impl Instances {
     /// Stores the present outputs of an element as former outputs, before the instance of the element is removed or
     /// replaced. `installed_by` is the process that created the instance.
     ///
-    /// A sealed output is not stored: its marker may stay the same if its value changes.
+    /// windlass compares former outputs with later outputs. A sealed output is not stored, because its marker may stay
+    /// the same if its value changes.
     pub(crate) fn keep_outputs(&mut self, element: &ElementName, installed_by: ProcessId, batch: &mut Batch) {
         let Some(record) = self.get(element) else { return };
         let mut former = record.former_outputs.clone();

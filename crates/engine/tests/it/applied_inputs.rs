@@ -12,9 +12,9 @@ use windlass_model::record::{Assumption, Effect, Given, Intent, ProcessStatus};
 use crate::support::puppet::Act;
 use crate::support::{Rig, Sketch, element, literal};
 
-/// Returns an assembly in which `a` is reconfigured with its size and publishes `out`.
+/// Returns an assembly in which `a` publishes `out`. If `size` changes, windlass reconfigures `a`.
 ///
-/// The relationship of `a` and `b` reads `out`. It calls Join of `b` first, then Join of `a`.
+/// The relationship of `a` and `b` reads `out`. The relationship calls Join of `b` first, then Join of `a`.
 fn related(size: &str) -> Sketch {
     let volatile = Property { volatile: true, ..literal(size) };
     let output = Property { read_only: true, ..Property::default() };
@@ -138,7 +138,8 @@ async fn an_attempt_that_failed_is_undone_with_its_values() {
     assert_eq!(told(&rig), ["b Join 1", "a Join 1", "b Leave 1", "b Join 2", "a Join 2"]);
 }
 
-/// An operator's answer that an operation was done refers to the arguments of that operation.
+/// An operator answers that a lost operation of a pair was done. The pair must then count as created with the arguments
+/// of this operation.
 #[tokio::test(start_paused = true)]
 async fn a_call_answered_as_done_counts_with_its_inputs() {
     let rig = rig(Effect::Once);
@@ -149,7 +150,7 @@ async fn a_call_answered_as_done_counts_with_its_inputs() {
     assert_eq!(told(&rig)[2..], ["b Leave 1", "b Join 2", "a Join 2"]);
 }
 
-/// An adopted pair counts as created with the values at that time.
+/// An adopted pair counts as created with the values at the time of the adoption.
 #[tokio::test(start_paused = true)]
 async fn an_adopted_part_is_replaced_when_its_values_change() {
     let rig = rig(Effect::Once);
@@ -162,7 +163,8 @@ async fn an_adopted_part_is_replaced_when_its_values_change() {
     assert_eq!(told(&rig), ["b Leave 1", "b Join 2", "a Join 2"]);
 }
 
-/// A record of an older windlass contains no values: the pair stays, and is ceased with the current values.
+/// An older windlass did not record the values that a pair was created with. If the values change, the pair must not be
+/// re-created. `down` must cease the pair with the current values.
 #[tokio::test(start_paused = true)]
 async fn a_record_without_values_is_resumed() {
     let rig = rig(Effect::Once);

@@ -196,7 +196,7 @@ async fn operations_made_before_a_stop_are_undone() {
     assert!(half > 0 && whole > 0, "{half}, {whole}");
 }
 
-/// A second heal creates the pairs that the first one ceased before it was killed.
+/// A heal is killed after it has ceased pairs. A second heal must create these pairs again.
 #[tokio::test(start_paused = true)]
 async fn a_heal_that_is_killed_and_made_again_makes_the_relationships() {
     let mut killed = 0;
@@ -259,7 +259,8 @@ async fn a_stated_id_with_a_secret_is_sealed() {
     assert_eq!(snapshot.secrets[sealed].expose(), b"i-hunter22");
 }
 
-/// If an operator answers that an operation has failed, the operation is in doubt, and its element is not.
+/// An operator answers that a lost operation has failed. The operation may have had effects, so windlass must undo it
+/// and call it again. The element of the operation must not count as failed.
 #[tokio::test(start_paused = true)]
 async fn an_operation_that_a_person_calls_failed_is_undone_and_called_again() {
     let rig = Rig::new(Effect::Once);

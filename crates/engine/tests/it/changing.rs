@@ -585,7 +585,8 @@ async fn a_retry_of_up_knows_an_additional_node_that_is_left() {
     assert_eq!(rig.states("t").await, "g__1 Active, g__2 Active");
 }
 
-/// A limited `up` of a version without a protected part does not lift the protection of the part.
+/// The new version of an assembly no longer contains the protected part `b`. An `up` that is limited to `a` must leave
+/// `b` protected.
 #[tokio::test(start_paused = true)]
 async fn a_left_part_keeps_its_protection() {
     let rig = Rig::new(Effect::Once);
@@ -636,7 +637,7 @@ async fn versions_have_secrets_of_their_own() {
     assert!(since(&rig, before).is_empty());
 }
 
-/// A prune that takes longer than a lease lasts keeps its lease.
+/// A prune takes longer than the term of a lease. The prune must not lose its lease.
 #[tokio::test(start_paused = true)]
 async fn a_long_prune_keeps_its_lease() {
     let rig = Rig::new(Effect::Once);

@@ -178,8 +178,8 @@ async fn undecided_elsewhere_it_is_decided_where_its_job_ran() {
     assert_eq!((there.submitted(), rig.jobs.submitted().len()), (Vec::new(), 3));
 }
 
-/// The job of a killed process may still run on another machine. So an observation that its action is not done is no
-/// reason to run it a second time.
+/// The job of a killed process may still run on another machine. Therefore, windlass must not run the job a second
+/// time, even if an observation shows that the action of the job is not done.
 #[tokio::test(start_paused = true)]
 async fn killed_elsewhere_a_running_job_is_not_run_again() {
     for (sight, is_done) in [
@@ -202,8 +202,9 @@ async fn killed_elsewhere_a_running_job_is_not_run_again() {
     }
 }
 
-/// A process began on one machine and was killed there. A second machine resumed it, and was killed, too. The second
-/// machine then finds its own jobs, so no call runs more than once on each machine.
+/// A process is killed on one machine. A second process resumes the work on another machine, and is killed, too. A
+/// third process on that other machine must find the jobs of the second process. A call must run at most once on each
+/// machine.
 #[tokio::test(start_paused = true)]
 async fn killed_elsewhere_and_killed_here_the_jobs_of_here_are_found() {
     let mut resumed = 0;
@@ -365,8 +366,9 @@ async fn killed_and_the_location_is_missing_no_outcome_is_forgotten() {
     }
 }
 
-/// Kills `up` at a batch, which is lost. A job whose record is in this batch is submitted nevertheless. Returns the rig,
-/// or `None` if the process ended before this batch.
+/// Kills `up` at the moment at which `up` writes the batch with the number `batch`. The store loses this batch. A job
+/// whose record is in this batch is submitted nevertheless. Returns the rig, or `None` if the process ended before this
+/// batch.
 async fn killed_while_it_recorded(batch: u64) -> Option<Rig> {
     let rig = Rig::new(Effect::Once);
     rig.jobs.outrun_records();

@@ -112,8 +112,9 @@ async fn an_interrupted_repair_is_resumed() {
     }
 }
 
-/// Killed at any millisecond, the heal of a part that has gone is resumed. The part that reads its output is not
-/// changed, because the output is the same as before.
+/// The part `b` no longer exists. The process that heals `b` is killed at any millisecond, and then resumed. The new
+/// instance of `b` publishes the same output as before. Therefore, windlass must not change the part that reads this
+/// output.
 #[tokio::test(start_paused = true)]
 async fn an_interrupted_heal_with_the_same_outputs_leaves_the_readers() {
     let output = Property { read_only: true, ..Property::default() };

@@ -119,7 +119,8 @@ async fn calls_that_were_left_open_wait_too() {
     assert!(rig.jobs.crowds()[before..].iter().all(|crowd| crowd.len() == 1), "{:?}", rig.jobs.crowds());
 }
 
-/// A stop leaves the calls open that wait to be taken up.
+/// A killed process leaves calls open. The next process is stopped when some of these calls still wait for a slot. The
+/// stopped process must leave the waiting calls open.
 #[tokio::test(start_paused = true)]
 async fn a_stop_ends_the_wait_of_calls_that_were_left_open() {
     let mut rig = rig(3);
@@ -171,8 +172,9 @@ async fn health_checks_count() {
 proptest! {
     #![proptest_config(windlass_lifecycle::testing::few(60))]
 
-    /// With any limits, no more jobs run at once than permitted, and all complete. A stop or a death at any
-    /// moment changes neither, and a stop ends at once.
+    /// With any limits, windlass must never run more jobs at once than permitted, and the last `up` must make all parts
+    /// Active. This must hold even if earlier processes are stopped or killed at any moment. A stopped process must
+    /// submit no more jobs, and must end as soon as its running jobs have ended.
     #[test]
     fn any_limits(
         at in proptest::collection::vec(0..LOCATIONS.len(), 1..=PARTS.len()),

@@ -1,4 +1,4 @@
-//! Losses: answers, outcomes, secrets, disk space, and records that no engine can have written.
+//! Lost answers, outcomes and secrets; full disks; records that no engine can have written.
 
 use std::time::Duration;
 
@@ -73,8 +73,8 @@ async fn an_outcome_that_can_not_be_read_is_lost() {
     assert!(damaged > 0, "no outcome was damaged");
 }
 
-/// A runtime whose files were deleted does not know its jobs. A job that it had accepted is lost, and does not run a
-/// second time. A job that may run twice is repeated.
+/// The files of a runtime were deleted, so the runtime does not know its jobs. If the runtime had accepted a job of a
+/// `once` call, the job counts as lost, and must not run a second time. A job of a `repeatable` call must run again.
 #[tokio::test(start_paused = true)]
 async fn a_job_that_the_runtime_has_forgotten_is_lost() {
     for (effect, times) in [(Effect::Once, 1), (Effect::Repeatable, 2)] {
@@ -177,7 +177,8 @@ async fn without_room_for_its_answer_nothing_begins_that_happens_once() {
     assert_eq!(rig.up(Sketch::new(&["a"]).desired()).await.unwrap().process.status, ProcessStatus::Completed);
 }
 
-/// An open call whose driver needs no calls by the time that it is taken up is closed as done.
+/// A killed process leaves a call open. When the next process takes up the call, the driver declares that the action
+/// needs no call. windlass must close the call as done.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_no_longer_needed_is_closed() {
     let rig = Rig::new(Effect::Repeatable);
@@ -190,8 +191,9 @@ async fn a_call_that_is_no_longer_needed_is_closed() {
     assert_eq!(rig.look("t").await.calls, []);
 }
 
-/// A call that ceased a relationship is decided after the relationship is gone. The decision counts for
-/// nothing: all operations are called when the relationship is created again.
+/// The outcome of a call that ceases a relationship is unknown. When the operator decides about the call, the
+/// relationship is already gone. The decision must have no effect: windlass must call all operations when it creates
+/// the relationship again.
 #[tokio::test(start_paused = true)]
 async fn a_decision_about_a_relationship_that_is_gone_counts_for_nothing() {
     for answer in [Assumption::Done, Assumption::Failed] {
@@ -351,7 +353,8 @@ async fn a_lost_start_of_a_gone_instance_is_not_repeated() {
     assert_eq!(rig.states("t").await, "a Active");
 }
 
-/// A job that is lost while it is submitted leaves nothing at the runtime: no later command may come to remove it.
+/// A job is lost while it is submitted. The same process must remove the remains of the job from the runtime, because
+/// there may be no later process that could remove them.
 #[tokio::test(start_paused = true)]
 async fn a_job_that_is_lost_at_its_submission_leaves_nothing() {
     let rig = Rig::new(Effect::Repeatable);

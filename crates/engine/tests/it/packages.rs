@@ -8,7 +8,8 @@ use windlass_model::record::{Effect, Intent, ProcessStatus};
 use crate::support::puppet::Act;
 use crate::support::{Rig, Sketch, element};
 
-/// Returns a rig whose driver keeps its instances, with the parts of a sketch up.
+/// Returns a rig in which the parts of a sketch are up. `keeps` tells whether the driver keeps its instances when their
+/// package changes.
 async fn up(sketch: &Sketch, keeps: bool) -> Rig {
     let rig = Rig::new(Effect::Once);
     if keeps {
@@ -103,7 +104,8 @@ async fn a_part_that_moves_uses_its_new_package() {
     assert_eq!(used(&rig, "t__a").await, digest(&sketch.repackaged("newer")));
 }
 
-/// A part that its driver does not keep uses its old package, also for transitions of the desired version.
+/// A driver does not keep its instances when their package changes. Until a part is replaced, windlass must use the old
+/// package of the part, even for transitions of the desired version.
 #[tokio::test(start_paused = true)]
 async fn a_part_that_is_not_kept_uses_its_old_package_until_it_is_replaced() {
     let sketch = Sketch::new(&["a"]).reconfigurable("a");
@@ -185,8 +187,8 @@ async fn a_part_that_never_was_goes_with_the_package_of_the_last_up() {
     assert_eq!(rig.strings.packages()[before..], [cleaned]);
 }
 
-/// A part that exists is removed with the package that it was created from, or on request with the new
-/// package.
+/// To remove a part, windlass must use the package that the part was created from. On request, windlass must use the
+/// new package instead.
 #[tokio::test(start_paused = true)]
 async fn current_packages_remove_parts_on_request() {
     for current_packages in [false, true] {

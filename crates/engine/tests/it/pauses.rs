@@ -13,7 +13,7 @@ use crate::support::{Rig, Sketch, assembly_name};
 
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// Less than a pause, and more than all calls of a change take.
+/// A duration that is shorter than a pause, and longer than the total duration of all calls of a change.
 const HALF: Duration = Duration::from_secs(30);
 
 /// Returns three nodes that change one by one, with a pause between them.

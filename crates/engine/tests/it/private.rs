@@ -118,8 +118,8 @@ async fn private_state_of_an_older_windlass_is_read() {
     assert!(now.contains("i-7") && !now.contains(PASSWORD), "{now}");
 }
 
-/// If a sealed part of private state is missing, calls that bring the element up are refused. Calls that
-/// remove the element get null in its place.
+/// A sealed part of private state is missing. windlass must refuse calls that bring the element up. Calls that remove
+/// the element must get null in place of the missing part.
 #[tokio::test(start_paused = true)]
 async fn a_missing_part_of_private_state_does_not_keep_an_instance() {
     let rig = Rig::new(Effect::Once);
@@ -198,7 +198,8 @@ async fn a_sealed_output_stays_while_its_instance_exists() {
     assert_eq!(published(secrets(&rig).await), published(before));
 }
 
-/// A natural id with a secret is sealed, and the call fails. The id goes with the instance.
+/// A call reports a natural id that contains a secret, and then fails. windlass must seal the id. When windlass removes
+/// the instance, it must also remove the sealed id.
 #[tokio::test(start_paused = true)]
 async fn a_sealed_natural_id_goes_with_its_instance() {
     let rig = Rig::new(Effect::Once);

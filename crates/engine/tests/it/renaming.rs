@@ -52,7 +52,8 @@ fn assert_same(found: &str, expected: &str) {
     assert_eq!(found.lines().count(), expected.lines().count());
 }
 
-/// Returns a desired assembly under another name, as composed from the same descriptor.
+/// Returns a desired assembly under the name `name`. The result is the same as if the descriptor of `desired` had been
+/// composed under this name.
 fn called(desired: Desired, name: &str) -> Desired {
     let renaming = renaming("t", name);
     let secrets = desired.secrets.into_iter().map(|(secret, value)| (renaming.secret(&secret), value));
@@ -171,8 +172,8 @@ proptest! {
     }
 }
 
-/// Scripts that stop a part get the value that they were given when it was created. The next `up` gives the
-/// new value.
+/// After a rename, the value `${instance.name}` of a part must keep the old name of the assembly. So the scripts that
+/// stop the part get the value with which the part was created. The next `up` must set the new value.
 #[tokio::test(start_paused = true)]
 async fn the_names_that_scripts_know_stay_until_the_next_up() {
     let rig = Rig::new(Effect::Repeatable);

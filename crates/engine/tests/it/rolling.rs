@@ -194,8 +194,8 @@ async fn a_retry_continues_a_stopped_rollback() {
     }
 }
 
-/// A failed group rolls back only a change of the version. After a rollback, the failure of a repair does not bring
-/// back the version from before the rollback.
+/// An automatic rollback has restored the previous version. Then a repair without a new version fails. Windlass must
+/// not roll back again: a failed group causes a rollback only after a change of the version.
 #[tokio::test(start_paused = true)]
 async fn a_repair_without_a_new_version_does_not_roll_back() {
     let rig = Rig::new(Effect::Once);
@@ -243,7 +243,9 @@ async fn heals_leave_additional_nodes_and_down_removes_them() {
     assert!(rig.store.load(&assembly_name("t")).await.unwrap().is_none());
 }
 
-/// The additional node of a protected group works and goes, and the other nodes are reconfigured and stay.
+/// The nodes of a protected group change, and the group gets an additional node during the change. Windlass must start
+/// the additional node first, and remove this node at the end. Windlass must reconfigure the other nodes without
+/// stopping them.
 #[tokio::test(start_paused = true)]
 async fn a_protected_group_has_an_additional_node_too() {
     let rig = Rig::new(Effect::Once);

@@ -1,4 +1,5 @@
-//! The schedule machine: fire times, and that no duty runs beside itself, whatever happens.
+//! Tests the schedule machine. Duties must start at their fire times. Two runs of the same duty must never overlap,
+//! whatever happens.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -172,8 +173,8 @@ fn happening() -> impl Strategy<Value = Happening> {
 }
 
 proptest! {
-    /// No duty runs beside itself, each starts within its period and jitter after it could, and none starts
-    /// more often than its fire times allow.
+    /// Two runs of the same duty must never overlap. A removed duty must not start. Each waiting duty must start within
+    /// its period plus its jitter.
     #[test]
     fn duties_run_on_time_and_never_beside_themselves(happenings in proptest::collection::vec(happening(), 1..80)) {
         let mut schedule = Schedule::default();

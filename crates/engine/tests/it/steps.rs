@@ -71,7 +71,8 @@ async fn a_source_that_fails_does_not_keep_the_others_from_the_target() {
     assert_eq!(rig.states("t").await, "lb Active, web__1 Active, web__2 Active, web__3 Active");
 }
 
-/// The recorded state of a source in doubt is the state before the lost Stop.
+/// The job that stops a source is lost, so the state of the source is unknown. The record still contains Active, the
+/// state before the Stop. Nevertheless, windlass must not create the relationship with this source.
 #[tokio::test(start_paused = true)]
 async fn a_source_in_doubt_is_not_related() {
     let rig = Rig::new(Effect::Once);
@@ -102,7 +103,8 @@ async fn a_source_in_doubt_is_not_related() {
     assert_eq!(told, ["it is not created with `web__2`, which has an unknown outcome"]);
 }
 
-/// A source whose call an operator reported as failed is in its recorded state, so it is related again.
+/// The job that starts a source is lost, and an operator reports this call as failed. Then the recorded state of the
+/// source is no longer in doubt. So windlass must create the relationship with this source.
 #[tokio::test(start_paused = true)]
 async fn a_source_whose_call_was_reported_as_failed_is_related() {
     let rig = Rig::new(Effect::Once);
@@ -277,7 +279,9 @@ async fn one_part_at_a_time_is_answered_for() {
     assert_eq!(configured, ["a Configure", "b Configure", "b Configure"]);
 }
 
-/// A nested assembly without one of its parts has no pairs. Only the older version lists these parts.
+/// An operator answers that a part of a nested assembly was removed. Then windlass must end the relationships of the
+/// nested assembly. The desired version no longer contains this assembly, so windlass must find its parts in the older
+/// version.
 #[tokio::test(start_paused = true)]
 async fn a_removal_answered_as_done_ends_the_relationships_of_the_assembly() {
     let rig = Rig::new(Effect::Once);
@@ -452,7 +456,8 @@ async fn secrets_are_sealed_where_they_come_from_and_where_they_go() {
     );
 }
 
-/// A later secret does not replace an earlier one whose name sorts after it.
+/// Install publishes the secret `token`, and then Configure publishes the secret `code`. Windlass must keep both
+/// secrets, although `code` precedes `token` in alphabetical order.
 #[tokio::test(start_paused = true)]
 async fn secrets_of_several_reports_are_kept_apart() {
     let rig = Rig::new(Effect::Once);

@@ -1,4 +1,5 @@
-//! Stopping ends from every state and at every moment, and no job is submitted after it.
+//! The tests stop processes in every state and at every moment. A stopped process must end soon. After the stop signal,
+//! windlass must submit no more jobs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -66,7 +67,8 @@ async fn stopped(
     (ended, since)
 }
 
-/// Resumes after a stop until all parts are Active, and answers questions like an operator who has checked.
+/// Repeats `up` after a stop until all parts are Active. If windlass asks for the outcomes of calls, answers that these
+/// calls have done nothing.
 async fn arrives(rig: &Rig, sketch: &Sketch) {
     for _ in 0..20 {
         match rig.up(sketch.desired()).await {
@@ -95,7 +97,9 @@ async fn steps_that_are_parked_end_at_a_stop() {
     arrives(&rig, &hub()).await;
 }
 
-/// Stops at intervals over a whole process: with one signal, two at once, and three apart.
+/// The test runs each intent repeatedly, and stops each run later than the run before. There are three variants: one
+/// stop signal, two signals at once, and three signals a few milliseconds apart. Each stopped run must end, and submit
+/// no job after the first signal.
 #[tokio::test(start_paused = true)]
 async fn every_stop_ends_and_nothing_begins_after_it() {
     const LATENCY: u64 = 3;
@@ -213,7 +217,8 @@ async fn a_stop_keeps_an_instance_that_is_still_converging() {
     assert_eq!(history.processes[0].calls[0].state, CallState::Succeeded);
 }
 
-/// `down` observes an instance that it removes once, and does not wait until the instance is ready.
+/// `down` must remove an instance that is still converging. `down` may observe the instance once, but must not wait
+/// until the instance is ready.
 #[tokio::test(start_paused = true)]
 async fn down_does_not_wait_for_a_converging_instance() {
     let limited = Selection { target: [element("t__a")].into(), ..Selection::default() };
@@ -264,7 +269,8 @@ async fn a_faulty_driver_ends_its_own_call_only() {
     }
 }
 
-/// A faulty health check could not run, so it says nothing about an element. A faulty search ends nothing else.
+/// The driver of a health check commits a fault. Such a check says nothing about the element, so windlass must not
+/// report a breach. If the driver panics during a search for instances, only this search must fail.
 #[tokio::test(start_paused = true)]
 async fn a_faulty_check_is_no_breach() {
     for fault in Fault::ALL {
@@ -289,8 +295,8 @@ async fn a_faulty_check_is_no_breach() {
     }
 }
 
-/// A driver that panics while it describes an action, or while it observes a converging instance, fails that
-/// call.
+/// A driver panics while it describes the action of a call, or while it observes the instance that converges after a
+/// call. Windlass must treat the panic as a failure of this call.
 #[tokio::test(start_paused = true)]
 async fn a_panic_beside_a_job_is_a_failure_of_its_call() {
     let message = async |rig: &Rig| {
@@ -321,8 +327,8 @@ async fn a_panic_beside_a_job_is_a_failure_of_its_call() {
     assert!(format!("{events:?}").contains("its driver panicked: it was told to panic"), "{events:#?}");
 }
 
-/// A driver that panics while its job runs ends the job too, even one that an earlier process has begun. Otherwise
-/// the next call would run beside it.
+/// A process is killed during a job. In the next process, the driver panics while this job still runs. Windlass must
+/// end the job, because otherwise the next call would run beside the job.
 #[tokio::test(start_paused = true)]
 async fn a_job_does_not_outlive_the_panic_of_its_driver() {
     for effect in [Effect::Once, Effect::Repeatable] {

@@ -39,8 +39,8 @@ pub struct ControlGroups {
     /// Whether a job's processes are killed as a group, so that no process can escape (version 2,
     /// `cgroup.kill`).
     pub ends_all: bool,
-    /// Limits that control groups can enforce: of memory, processes or processor time. The memory limit
-    /// includes swap if the kernel counts swap.
+    /// The limits that can be enforced on this host. Control groups may limit memory, the number of processes, and
+    /// processor time. If the kernel counts swap, the memory limit includes swap.
     pub limits: Capabilities,
     /// Version of the control group interface that enforces the limits: 1 or 2. If version 1 enforces some of the
     /// limits, and version 2 the others, the value is 2. If no limit can be enforced, the value is `None`.

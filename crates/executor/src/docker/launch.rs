@@ -41,9 +41,9 @@ pub(crate) struct Running {
     pub(crate) lines: LineStream,
     /// Lines that the container sent during the launch. The stream `lines` contains only later lines.
     pub(crate) first: Vec<Line>,
-    /// Task that sends the job through a connection to the container. The result of the task is this connection, so
-    /// the connection stays open as long as this field exists. If the connection closes, the container ends a job
-    /// with the setting [`OnOwnerDeath::Kill`].
+    /// Task that sends the job through a connection to the container. The result of the task is this connection, so the
+    /// connection stays open as long as this field exists. If the connection closes and the job has the setting
+    /// [`OnOwnerDeath::Kill`], the container ends the job.
     pub(crate) owner: JoinHandle<Pin<Box<dyn AsyncWrite + Send>>>,
 }
 

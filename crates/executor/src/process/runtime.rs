@@ -155,7 +155,7 @@ impl ProcessRuntime {
         submitted.unwrap_or_else(|| Err(unavailable("the tokio runtime it was used on first is gone")))
     }
 
-    /// Accepts a job that can't be started, and stores the reason `why` as its end.
+    /// Accepts a job that can't be started. Records that the job has ended without a start, and the reason `why`.
     #[cfg(feature = "sandbox")]
     pub(crate) async fn submit_unstarted(
         &self,

@@ -157,8 +157,9 @@ impl Daemon {
         kill_process(Pid::from_child(&self.dockerd), signal).unwrap();
     }
 
-    /// Cuts the network between the test and the engine. Packets are lost, and neither side is notified. The
-    /// cut is at the engine's end: without the test's end, packets would take another route.
+    /// Cuts the network between the test and the engine. Packets are lost, and neither side is notified. The function
+    /// disables the network device on the engine's side. Without the device on the test's side, packets would take
+    /// another route.
     pub(crate) fn cut(&self) {
         run("ip", &["-n", &self.name, "link", "set", &far_device(&self.name), "down"]);
     }
@@ -172,9 +173,9 @@ impl Daemon {
         self.is_left_clean_but_for(0).await;
     }
 
-    /// Asserts the same as [`is_left_clean`](Self::is_left_clean), but permits volumes without a name, one
-    /// for each time the engine was killed while it created a container. The engine may have created the
-    /// volume already and not know its container.
+    /// Asserts the same as [`is_left_clean`](Self::is_left_clean), but permits volumes without a name, one for each
+    /// time the engine was killed while it created a container. Before its death, the engine may have created the
+    /// container's volume without recording the container.
     pub(crate) async fn is_left_clean_but_for(&self, volumes_without_a_name: usize) {
         let begun = Instant::now();
         loop {

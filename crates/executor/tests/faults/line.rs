@@ -16,9 +16,11 @@ use tokio::{
 /// The moment at which an engine is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// At this call, before it arrives: its method, and the end of its path.
+    /// Before a call about a container arrives at the engine. The fields are the method of the call, and the end of the
+    /// path of the call.
     Before(&'static str, &'static str),
-    /// At this call, after it arrives and before its answer: its method, and the end of its path.
+    /// After a call about a container arrives at the engine, and before the engine answers. The fields are the same as
+    /// for `Before`.
     After(&'static str, &'static str),
     /// When one connection has sent this many bytes.
     Sent(usize),
@@ -26,7 +28,8 @@ pub(crate) enum Moment {
     Heard(usize),
 }
 
-/// Returns whether data that a client sends begins with this call about a container.
+/// Returns whether the bytes `sent` begin with a call about a container. The call must have the method `method`, and a
+/// path that ends with `end`.
 fn begins_with(sent: &[u8], method: &str, end: &str) -> bool {
     let line = String::from_utf8_lossy(sent.split(|byte| *byte == b'\r').next().unwrap_or_default());
     let mut words = line.split(' ');

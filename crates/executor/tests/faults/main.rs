@@ -1,8 +1,8 @@
 //! Tests jobs under failures of the engine: killed, stopped, out of disk space, unreachable.
 //!
-//! Each test has its own engine in its own network, which it may damage. It needs root, `dockerd` and a
-//! static busybox. Without them the tests print `SKIPPED` and pass, unless `WINDLASS_REQUIRE_DOCKER=1`
-//! demands them.
+//! Each test has an engine and a network of its own, and may damage both. The tests need root, `dockerd` and a static
+//! busybox. If one of these is missing, the tests print `SKIPPED` and pass. With `WINDLASS_REQUIRE_DOCKER=1`, the tests
+//! fail instead.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 

@@ -1,7 +1,7 @@
-//! Runs attempts to break isolation, which must fail, as one program (`tests/bin/attempts.rs`) in each
-//! isolating runtime.
+//! Runs the program `tests/bin/attempts.rs` as a job in each isolating runtime. The program attempts to break the
+//! isolation, and the attempts must fail.
 //!
-//! `docs/security.md` promises the list of attempts; a test keeps the two in sync.
+//! `docs/security.md` lists the attempts. The tests check that the list contains exactly the attempts of the program.
 
 use std::{
     collections::BTreeSet,

@@ -1,5 +1,5 @@
-//! Tests the pool and its runner without containers: runners are children of the test. They run through the
-//! same suite.
+//! Tests the pool and its runner without containers. In these tests, the runners are child processes of the test. The
+//! pool must pass the same conformance suite as all runtimes.
 
 use std::{collections::BTreeSet, os::unix::fs::PermissionsExt, sync::Arc, time::Duration};
 

@@ -456,7 +456,8 @@ async fn a_job_that_removes_its_own_folder_is_told_at_once() {
     place.is_left_clean(runtime).await;
 }
 
-/// Output may be secret. Only the job's user may read it, also where it exceeds the kept bytes.
+/// The output of a job may be secret. Only the job's user may read the files that contain the output. This also applies
+/// to `stdout.tail`, the file with the last bytes of a long output.
 #[tokio::test]
 async fn files_of_a_running_job_are_its_users_alone() {
     use std::os::unix::fs::PermissionsExt;

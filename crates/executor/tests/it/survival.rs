@@ -1,5 +1,5 @@
-//! Tests deaths of the owner, of the supervisor and during the creation of a job, and owners that share a
-//! folder.
+//! Tests what happens if the owner of a job dies, if the supervisor dies, or if a process dies while it creates a job.
+//! Also tests owners that share a folder.
 
 use std::{
     fs,
@@ -69,8 +69,8 @@ async fn a_job_that_must_finish_does_so_without_its_owner() {
     place.is_left_clean(runtime).await;
 }
 
-/// Output is in memory. It moves to the disk when the supervisor ends and no owner has read it. It is removed
-/// with the job when the supervisor was killed.
+/// The output of a job is in memory. If the supervisor ends before an owner has read the output, the output must move
+/// to the disk. If the supervisor is killed, the output stays in memory, and must be removed together with the job.
 #[tokio::test]
 async fn what_a_job_wrote_outlasts_its_owner_and_goes_with_it() {
     let place = Place::new();

@@ -304,8 +304,8 @@ struct Nodes {
     ///
     /// Additional nodes don't count. A limit in percent refers to this number.
     count: usize,
-    /// Re-created parts from which the re-installed parts of the nodes in `works` read new outputs. The set omits a
-    /// part that is read only inside its own node.
+    /// Re-created parts that publish new outputs for re-installed parts of the nodes in `works`. The set omits a part
+    /// whose outputs are read only inside the part's own node.
     ///
     /// A re-installed part must go down together with the parts whose new outputs it reads. Unless this set is empty,
     /// the nodes in `works` cannot change in batches.

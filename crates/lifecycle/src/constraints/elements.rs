@@ -58,15 +58,15 @@ pub(crate) struct Constraints<'a> {
     /// hold:
     ///
     /// - The plan raises at least one part.
-    /// - At least one part is not raised, or is raised from a state above Absent. No step of such a part reaches
-    ///   certain [ranks](crate::rank). For example, a part that is raised from Inactive has no step to Installed.
+    /// - At least one part is not raised, or is raised from a state above Absent. So there are [ranks](crate::rank)
+    ///   that no step of this part reaches. For example, a part that is raised from Inactive has no step to Installed.
     lacks_up: bool,
     /// If `false`, [`passed_leaving`](Self::passed_leaving()) returns an empty list. The flag is `true` if both of
     /// these conditions hold:
     ///
     /// - The plan lowers at least one part.
-    /// - At least one part is not lowered, or is lowered to a state above Absent. No step of such a part leaves
-    ///   certain [ranks](crate::rank). For example, a part that is lowered to Inactive has no step that leaves
+    /// - At least one part is not lowered, or is lowered to a state above Absent. So there are [ranks](crate::rank)
+    ///   that no step of this part leaves. For example, a part that is lowered to Inactive has no step that leaves
     ///   Installed.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.

@@ -113,7 +113,8 @@ impl<'a> Reads<'a> {
     }
 
     /// Finds the outputs that the property `name` of `element` reads, and the parts that publish these outputs. Each
-    /// found [`Read`] contains `reader`, and the place of `reader` in the descriptor (`origin`). There are two cases:
+    /// found [`Read`] names `reader` as the property that reads the output, and contains the place of `reader` in the
+    /// descriptor (`origin`). There are two cases:
     ///
     /// - `element` is a source or target of a relationship, and the property `reader` of the relationship reads the
     ///   property `name`. For example, the relationship has the property `url: ${source.address}`. In this example,

@@ -423,8 +423,9 @@ impl Ground {
     /// So `part` may reach the rank before the creation in two cases:
     ///
     /// - Another part is still below the rank. Then the assembly is below the rank, too.
-    /// - Another part already had the rank when the process began. The planner then need not delay `part`,
-    ///   because the plan may contain no step that brings this other part to the rank.
+    /// - Another part already had the rank when the process began. The plan may then contain no step that brings this
+    ///   other part to the rank. In this case, the planner may drop the waits of all parts, including the wait of
+    ///   `part`.
     fn may_arrive_early(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
         let before = |name: &ElementName| self.before.get(name).and_then(|state| state.rank());
         whole
@@ -453,10 +454,10 @@ impl Ground {
         if least == 1 && !has_created { 0 } else { least }
     }
 
-    /// Returns the source and the target of a pair, each with the states that the relationship requires of it.
+    /// Returns the source and the target of a pair, each with its minimum state and its declared state.
     ///
-    /// For the creation of the pair, these are the states in the newest version of the assembly. For the removal, the
-    /// minimum state is the lowest of the minimum states in all versions.
+    /// For the creation of the pair, both states come from the newest version of the assembly. For the removal, each
+    /// version has a minimum state, and the function returns the lowest of them.
     fn ends(&self, key: &PairKey, direction: Direction) -> [End; 2] {
         let root = key.assembly.assembly();
         let find = |at: &usize| self.versions[*at].relationship(&key.assembly, key.relationship.as_str());

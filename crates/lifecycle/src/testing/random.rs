@@ -25,10 +25,10 @@ pub struct Component {
     pub nodes: u8,
     /// A number that determines the property `in` of the component's resources, if `reads` selects no component.
     ///
-    /// Usually, the value of `in` is this number. A resource can also be in an assembly below the root, and this
+    /// Usually, the value of the resource's `in` is this number. If the resource is in an assembly below the root, this
     /// assembly has a property `in` of its own. Then the value of the resource's `in` is the number, followed by the
-    /// value of the assembly's `in`. The assembly's `in` has no value if the number is 2, and is a list if the number
-    /// is 3. Otherwise, it is the number.
+    /// value of the assembly's `in`. The assembly's `in` has no value if the number is 2. Its value is a list of the
+    /// number if the number is 3, and the number itself in all other cases.
     ///
     /// A cluster demands a rollback after a failed batch ([`OnFailure::Rollback`]) if the number is odd.
     pub value: u8,

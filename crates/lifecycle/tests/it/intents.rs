@@ -326,8 +326,9 @@ fn a_target_brings_only_what_it_needs() {
     assert_snapshot!(plan(&situation, &options).unwrap_err().to_string(), @"there is no element `t__x`; there are `a`, `b`, `c`");
 }
 
-/// A changed value is applied to the target only. The other nodes stay, keep their pairs, and are listed as
-/// undone.
+/// The value of a property changes, and the user names one node as the target of the plan. The plan must change only
+/// this node. The other nodes must stay and keep their pairs. The list `undone` must contain the changes of the other
+/// nodes, because the plan does not make them.
 #[test]
 fn a_target_leaves_the_other_nodes_of_its_cluster_alone() {
     let cluster = |size: &str| {
@@ -498,7 +499,8 @@ fn a_target_keeps_its_state_while_its_relationship_is_re_created() {
     ");
 }
 
-/// A relationship whose declaration has changed is not listed a second time because of outdated values.
+/// The declaration of a relationship has changed, and one of its pairs has outdated values. The diff must list the
+/// relationship only once.
 #[test]
 fn a_change_of_a_relationship_alone_is_shown_as_such() {
     let (before, after) = (crossed("Active", "r"), crossed("Active", "r"));
@@ -524,8 +526,8 @@ relationships:
     ");
 }
 
-/// The pairs of a renamed relationship are ceased before those with the new name are created, while their ends stay
-/// and while an end is replaced.
+/// A relationship is renamed. windlass must cease the pairs with the old name before it creates the pairs with the new
+/// name. This applies if both ends of a pair stay, and also if an end is replaced.
 #[test]
 fn a_renamed_relationship_is_ceased_before_it_is_created_again() {
     let named = |name: &str, states: &str, a: &str| {

@@ -38,9 +38,10 @@ fn shown(planned: &Planned) -> String {
     format!("{}\n{}", planned.diff, waves(&planned.plan))
 }
 
-/// Returns a telephone exchange that queries one of several subscriber registers.
+/// Returns a version of an assembly: a telephone exchange and the subscriber registers `registers`.
 ///
-/// Each version declares its registers, and names the register `asked` that the exchange queries.
+/// The exchange queries the register `asked`. If there are two registers, the relationship `copies` relates the first
+/// to the second.
 fn exchange(registers: &[&str], asked: &str) -> Topology {
     let mut text = "composition:\n  exchange: {type: resource::r::1.0}\n".to_owned();
     for register in registers {

@@ -36,8 +36,9 @@ fn corpus() -> Option<PathBuf> {
 const EXCEPTIONS: [(&str, &str); 1] =
     [("qubell-component-template__manifests__main.yaml", "WL0605: pin `cookbooks_url` has no type")];
 
-/// Notes of the corpus that do not apply to the parsed manifest, by file. In these files, `required` is an
-/// empty list, or the `bind(…)` of two pins is in a comment.
+/// Features that the corpus notes for the text of a manifest, but that the parsed manifest does not have. Each feature
+/// comes with the end of the file's name. In these files, `required` is an empty list, or the `bind(…)` of two pins is
+/// in a comment.
 const OF_TEXT: [(&str, &str); 5] = [
     ("component-hadoop-dev.yml", "required"),
     ("component-iis.yml", "required"),
@@ -56,7 +57,7 @@ fn has(kind: &ValueType, wanted: &ValueType) -> bool {
         }
 }
 
-/// Collects the words of the corpus's notes that apply to a composition.
+/// Adds the features of a composition to `found`, as the words that the notes of the corpus use, such as `required`.
 fn notes(composite: &Composite, found: &mut BTreeSet<&'static str>) {
     let mut note = |is: bool, word| {
         if is {

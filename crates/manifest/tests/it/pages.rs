@@ -1,4 +1,5 @@
-//! Tests of the page of every code. The example of the page causes exactly this code, and its fix removes it.
+//! Tests of the page of every code. The example of the page must cause exactly this code. If windlass offers a fix for
+//! the example, the fixed example must no longer cause the code.
 
 use windlass_manifest::{Published, check, check_pairs, codes, read};
 use windlass_source::testing::{page_problems, repaired_pages};
@@ -6,15 +7,16 @@ use windlass_source::{Diagnostics, Source};
 
 use crate::support::{fixture, said};
 
-/// Codes whose pages have no example of a single manifest: a limit, and problems of launches, of folders of
-/// scripts, of titles and of environments.
+/// Codes whose pages have no example. One code reports an exceeded limit. The other codes report problems that a single
+/// manifest can't show: problems of launches, of folders of scripts, of titles and of environments.
 const WITHOUT: [&str; 16] = [
     "WL0618", "WL0640", "WL0641", "WL0642", "WL0643", "WL0644", "WL0650", "WL0651", "WL0652", "WL0653",
     "WL0654", "WL0655", "WL0656", "WL0657", "WL0658", "WL0659",
 ];
 
-/// Returns the diagnostics of an example. For the codes of pairs, the example is published as `Disk`, beside
-/// the example manifests `VM` and `VM Factory`.
+/// Returns the diagnostics of an example. Two codes report problems with the titles by which applications and factories
+/// name each other. For these codes, the example is published as `Disk`, beside the example manifests `VM` and `VM
+/// Factory`.
 fn found(code: &str, text: &str) -> Diagnostics {
     let source = Source::new("example.yaml", text);
     let alone = said(&source);

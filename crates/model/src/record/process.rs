@@ -299,8 +299,8 @@ pub enum ApplicationIntent {
 }
 
 impl ApplicationIntent {
-    /// Returns the intent of a process or of a request for display: the action on the application, or `intent` if
-    /// there is no such action.
+    /// Returns a text that displays the intent of a process or of a request. The text is the name of the action on the
+    /// application. If there is no such action, the text describes `intent`.
     pub fn title(action: Option<Self>, intent: &Intent) -> String {
         match action {
             Some(Self::Launch) => "launch".to_owned(),

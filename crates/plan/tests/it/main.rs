@@ -159,7 +159,8 @@ fn numbers_go_back_along_waits_and_nowhere_in_a_circle() {
 }
 
 proptest! {
-    /// Waits for earlier steps always give a plan, in which each step follows all that it waits for.
+    /// Each step waits only for steps that were added earlier. The builder must then return a plan. In this plan, each
+    /// step must come after all steps that it waits for.
     #[test]
     fn acyclic_waits_are_ordered(edges in proptest::collection::vec((1_usize..40, 0_usize..40), 0..120)) {
         let mut builder = builder();

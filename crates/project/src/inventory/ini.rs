@@ -77,8 +77,9 @@ pub(super) fn read(inventory: &mut Draft, source: &Arc<Source>) {
     }
 }
 
-/// Returns the group and the kind of a section, if the line begins a section: `[group]` or `[group:kind]`, and perhaps
-/// a comment. As for Ansible, other lines with a bracket belong to the section above, such as `[fe80::1]:22`.
+/// Returns the group and the kind of a section, if the line begins a section. Such a line is `[group]` or
+/// `[group:kind]`, and a comment may follow. Other lines with a bracket, such as `[fe80::1]:22`, belong to the section
+/// above. Ansible has the same rule.
 fn header(line: &str) -> Option<(&str, Option<&str>)> {
     let (inside, behind) = line.strip_prefix('[')?.split_once(']')?;
     let behind = behind.trim_start();

@@ -3,7 +3,8 @@
 /// Splits a pattern of host names into the pattern without a port, and the port. Brackets may enclose the pattern, as
 /// in `[fe80::1]:22`.
 ///
-/// As Ansible does, the function looks for a port in the brackets, too. So `[1:3]:22` is the host `1` with the port 3.
+/// As Ansible does, the function looks for a port in the brackets, too. A port in the brackets has precedence over a
+/// port behind the brackets. So `[1:3]:22` is the host `1` with the port 3, and the port 22 is ignored.
 pub(super) fn split_port(pattern: &str) -> (&str, Option<&str>) {
     if let Some((names, outer)) = bracketed(pattern) {
         let (names, inner) = split_plain_port(names);

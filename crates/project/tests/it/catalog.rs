@@ -289,7 +289,8 @@ fn what_another_assembly_contains_is_its_own() {
     ");
 }
 
-/// The packages of a nested assembly are found, even if the search reads the name of this assembly before the file.
+/// An assembly names the nested assembly `x` as the type of a component. The search may read this name before it has
+/// found the file of `x`. Nevertheless, the search must find the packages of `x`.
 #[test]
 fn the_order_of_components_is_irrelevant() {
     let found = |types: &[&str]| {

@@ -70,8 +70,8 @@ async fn a_destroyed_instance_is_gone() {
     assert_eq!(printed(call("Delete"), going).await.unwrap().settled, Settled::Converging);
 }
 
-/// A health check that reports a metric by a plain field deletes the outputs of the instance, and causes a
-/// warning.
+/// A health check reports a metric in the field `interfaces`, without the operator `$set`. Such a field replaces
+/// everything below it, so the outputs of the instance are lost. The driver must report a warning.
 #[tokio::test]
 async fn published_values_that_a_plain_field_replaces_are_reported() {
     let known = || Call {

@@ -102,7 +102,8 @@ fn clinic_factory() -> BTreeMap<String, Resolved> {
     configuration(&[("configuration.registry", "http://petclinic.etcd.io/")])
 }
 
-/// Returns a call of an application at a location whose own properties no script gets.
+/// Returns a call of an application. The location of the call has the property `region`, and the driver must not pass
+/// this property to any script.
 fn call(word: &str, package: Package) -> Call {
     let location = BTreeMap::from([("region".to_owned(), json!("eu-1"))]);
     Call { configuration: vm_factory(), ..world::call(word, package, location) }
@@ -167,7 +168,8 @@ async fn discovery_of_vms() {
     assert_eq!(found, ids);
 }
 
-/// The discovery of a factory reads the other instances. A search for one instance fails.
+/// The output of a script contains a valid instance, and instances that violate the protocol. A search for all
+/// instances of a factory must still return the valid instance. A search for the target of a reference must fail.
 #[tokio::test]
 async fn an_instance_that_violates_the_protocol_affects_no_other() {
     let output = "instances:\n  i-1: {name: null}\n  i-2: {name: two}\n  i-3: 7\n  '':\n  \"i\\n4\":";
@@ -391,7 +393,8 @@ async fn health_check_and_destroy_of_a_clinic() {
     assert_eq!(report.settled, Settled::Gone);
 }
 
-/// A destroy that says nothing about its instance is polled, and so is one whose check finds the instance there.
+/// A destroy script, or the health check after it, succeeds without a report that the instance is gone. The driver must
+/// then report that the destroy is still converging.
 #[tokio::test]
 async fn only_a_script_says_that_an_application_is_destroyed() {
     let destroy = || call("Uninstall", package(VM, "")).natural("i-1");

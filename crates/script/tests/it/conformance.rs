@@ -7,7 +7,8 @@ use windlass_script::Script;
 use crate::place::Place;
 use crate::world::{With, World};
 
-/// Prints all that it reads on stderr, and sets `id` to the instance of the document.
+/// The beginning of a script. It copies the input document to stderr, and sets `id` to the id of the instance in the
+/// document.
 const READ: &str = r#"input=$(cat); printf '%s\n' "$input" >&2
 id=$(printf '%s\n' "$input" | sed -n '/^launch:$\|^instances:$/{n;s/^  \([a-z0-9-]*\):.*/\1/p}')"#;
 

@@ -32,8 +32,9 @@ struct Recorded {
     stdout: String,
 }
 
-/// Returns the recorded runs whose files are there, and the number of all other files of the folder. Without a corpus,
-/// the reason why the test is skipped.
+/// Returns the recorded runs whose input and output files exist in the corpus. Also returns the number of excluded
+/// files: a test checks one file of each run, and excludes all other files of the folder. If there is no corpus,
+/// returns the reason why the test is skipped.
 fn recorded() -> Result<(Vec<Recorded>, usize), String> {
     let folder = corpus().join("tonomi/traffic");
     let files: Vec<_> = std::fs::read_dir(&folder).into_iter().flatten().collect();
@@ -126,7 +127,8 @@ async fn corpus_of_recorded_outputs() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// Lets the driver read an output as the end of the calls that its input requests.
+/// Lets the driver perform the calls that the input of a run requests. No script runs: for each call, the driver
+/// receives the recorded output of the run.
 async fn judged(run: &Recorded) -> Result<(), Failure> {
     let request = Request::read(&run.name, run.input.clone()).unwrap();
     let is_adapted = request.program.is_some();

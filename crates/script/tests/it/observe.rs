@@ -46,7 +46,8 @@ async fn active() {
     "#);
 }
 
-/// The launch failed before it reported the id: a health check looks for another instance, and finds nothing.
+/// The launch failed before it reported the natural id of the instance. A health check would look for another id, and
+/// would find nothing even if the instance exists. So the driver must report that it can't tell.
 #[tokio::test]
 async fn an_instance_without_an_id_can_not_be_observed() {
     let gone =

@@ -198,7 +198,8 @@ async fn an_output_folder_that_is_gone_or_a_link() {
     ");
 }
 
-/// Neither the message nor the streams show a sensitive output, even of a file that can't be used.
+/// A script writes sensitive outputs to files and to stderr. One of its files is invalid, so the driver reports a
+/// failure. Neither the message of the failure nor the shown stderr may contain a sensitive output.
 #[tokio::test]
 async fn a_sensitive_output_is_masked() {
     let body = r#"echo hunter22 | tee "$WINDLASS_OUT/token" >&2; echo '{"token": "sesame99"}' >"$WINDLASS_OUT/all.json"

@@ -1,4 +1,4 @@
-//! The driver passes the conformance suite of drivers with plain scripts, too.
+//! If the scripts have the style `plain`, the driver must pass the conformance suite of drivers, too.
 
 use windlass_driver::Call;
 use windlass_driver::testing::Subject;

@@ -164,7 +164,8 @@ fn right_outputs_are_permitted(#[case] text: &str) {
     assert_eq!(output_problems(text), Vec::<String>::new());
 }
 
-/// Returns updates of which many are valid: words, paths and values that occur in updates.
+/// Generates updates from words, paths and values that occur in real updates. Therefore, many of the generated updates
+/// are valid.
 fn updates() -> impl Strategy<Value = Value> {
     let field = prop::sample::select(vec![
         "name",

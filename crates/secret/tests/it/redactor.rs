@@ -91,7 +91,8 @@ fn covered(secrets: &[Vec<u8>], text: &[u8]) -> Vec<bool> {
     covered
 }
 
-/// Masks by the definition: every byte of every occurrence, each run as one mask.
+/// Masks a text by the definition. Every byte of every occurrence of a secret is masked, and each sequence of adjacent
+/// masked bytes becomes one `***`.
 fn by_definition(secrets: &[Vec<u8>], text: &[u8]) -> Vec<u8> {
     let covered = covered(secrets, text);
     let mut out = Vec::new();

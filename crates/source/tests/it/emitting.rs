@@ -196,7 +196,8 @@ proptest! {
         prop_assert_eq!(read_back_as(&text, Reading::Text), data, "{}", text);
     }
 
-    /// Another reader reads plain text as this text, or as the integer or boolean of the same spelling.
+    /// `emit` may write a text without quotes. Another reader must read it as the same text, or as an integer or a
+    /// boolean with the same spelling.
     #[test]
     fn another_reader_agrees_on_text_emitted_for_people(data in spelled()) {
         let text = emit(&data, EmitStyle::Text);

@@ -48,8 +48,8 @@ fn places(text: &str, diagnostics: &Diagnostics) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Checks that a fix repairs its error: the repaired text is read again, and the same error at the same place would be
-/// reported a second time.
+/// Checks that each fix repairs its error. The loader reads the repaired text again. If a fix did not repair its error,
+/// the loader would report the same error at the same place a second time.
 fn fixed_once(diagnostics: &Diagnostics) -> Result<(), TestCaseError> {
     let mut fixed = std::collections::BTreeSet::new();
     for diagnostic in diagnostics.iter().filter(|diagnostic| !diagnostic.fixes.is_empty()) {

@@ -115,8 +115,8 @@ pub(crate) struct Parts {
     /// If the value of the last evaluated operand is a list with a key field, the name of this field; otherwise `None`.
     /// A key field, such as `id`, identifies the entries of a list.
     pub(crate) key_name: Option<Arc<str>>,
-    /// The expressions that the next pass evaluates in place of the evaluated parts: one expression for each part,
-    /// in the order of evaluation.
+    /// The new expressions for the parts that were evaluated so far, in the order of evaluation. The next pass
+    /// evaluates these expressions instead of the parts.
     pushed: Vec<Child>,
     /// Number of entries of `pushed` that [`next`](Self::next) has returned.
     taken: usize,

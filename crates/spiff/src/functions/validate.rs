@@ -1,5 +1,6 @@
 //! The functions `validate` and `check`. They check whether a value meets conditions. A condition is a lambda, or the
-//! name of a built-in check. A list adds arguments to either of them.
+//! name of a built-in check. A condition with arguments is a list: first the lambda or the name, and then the
+//! arguments.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,5 @@
-//! Compares YAML with the original's reader and writer: every probe of YAML text and of strings.
+//! Compares how this crate and the original read and write YAML. The probes of the corpus are YAML texts to read, and
+//! strings to write.
 
 use std::path::PathBuf;
 
@@ -72,8 +73,8 @@ fn corpus_of_yaml_probes() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// A text that the original wrote is read as the value that the original had, and is written in the same
-/// form.
+/// The original has written a value as text. This crate must read the text as the same value, and must write the value
+/// as the same text.
 #[test]
 fn corpus_of_written_documents() {
     let (mut passed, mut excluded, mut failed) = (0, 0, Vec::new());

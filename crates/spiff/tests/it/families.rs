@@ -177,8 +177,8 @@ fn run(engine: &Engine, template: &str, stubs: &[String]) -> Result<String, Stri
     Ok(result.to_yaml())
 }
 
-/// Generates maps of fields that refer to each other. A few depend on more than values: failures, passes,
-/// stubs.
+/// Generates a document with fields that refer to each other. A few fields also depend on failures of other fields,
+/// need another pass, or read from the stubs.
 fn chains(dice: &mut Dice) -> String {
     let count = 3 + dice.roll(12);
     let mut text = String::new();

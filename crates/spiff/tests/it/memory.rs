@@ -11,8 +11,8 @@ const LIMIT: u32 = 256 * 1024;
 /// Variable that marks such a process.
 const INSIDE: &str = "WINDLASS_TEST_CONFINED";
 
-/// Returns whether this is the process with little memory. Otherwise starts that process and asserts that it
-/// succeeds.
+/// Returns true if this process has little memory. Otherwise, runs the test `name` in such a process, asserts that the
+/// process succeeds, and returns false.
 #[expect(clippy::disallowed_methods, reason = "the test starts itself again, and has to know that it did")]
 pub(crate) fn confined(name: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {

@@ -165,7 +165,8 @@ fn only_granted_folders_are_read() {
     }
 }
 
-/// The outputs of commands are cached. The cache distinguishes arguments from the input.
+/// The outputs of commands are cached. `exec("echo", "cat")` runs `echo` with the argument `cat`, but
+/// `pipe("echo", "cat")` runs `cat` with the input `echo`. The cache must keep the two outputs apart.
 #[test]
 fn a_pipe_does_not_get_the_output_of_a_command() {
     let engine = engine().with_outside(Outside::none().allow_exec());

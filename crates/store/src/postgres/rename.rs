@@ -179,7 +179,8 @@ const FOLLOW: [&str; 8] = [
 ];
 
 /// The statement that replaces the old name in the pairs of other assemblies. Parameter 1 is the list of these
-/// assemblies. Their other columns do not contain the name of the renamed assembly.
+/// assemblies. `put_others` and `rewrite_all` have already replaced the old name in all other columns of these
+/// assemblies.
 const FOLLOW_PAIRS: &str = "UPDATE pair SET element = record::json->'key'->>'assembly',
         source = record::json->'key'->>'source', target = record::json->'key'->>'target'
     WHERE assembly = ANY($1)";

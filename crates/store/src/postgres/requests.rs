@@ -29,8 +29,9 @@ pub(super) async fn submit(
     event(db, &request::asked_event(record)).await
 }
 
-/// Adds a request that creates an assembly, and its event. Returns the number of the event; `None` if the name is taken,
-/// and nothing was added. The lock of the feed keeps the name free until the end of the transaction.
+/// Adds a request that creates an assembly. Also adds the event of the request, and returns the number of the event. If
+/// the name of the assembly is taken, adds nothing, and returns `None`. The lock of the feed keeps the name free until
+/// the end of the transaction.
 pub(super) async fn submit_new(
     db: &impl GenericClient,
     seal: &Seal,

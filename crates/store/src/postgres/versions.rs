@@ -74,8 +74,8 @@ pub(super) async fn since(
     version::records(read(db, SINCE, scope, first).await?, first).map_err(Fault::Damaged)
 }
 
-/// Reads the rows of all versions of those assemblies in `scopes` of which a version contains the name `name`. The result
-/// has one list for each assembly. Each list is sorted by process id.
+/// Selects the assemblies in `scopes` that have a version with the name `name` in its record. Reads the rows of all
+/// versions of the selected assemblies. The result has one list for each assembly. Each list is sorted by process id.
 pub(super) async fn naming(
     db: &impl GenericClient,
     scopes: &[&str],

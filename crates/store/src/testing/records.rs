@@ -483,8 +483,9 @@ impl Records {
     }
 }
 
-/// Methods that change documents, natural ids and requests without a batch. Other methods find documents, or find
-/// the assemblies that belong to an owner. A natural id identifies such an assembly outside of windlass.
+/// Methods that change documents, natural ids and requests without a batch. Other methods find documents, or find the
+/// assemblies that belong to an owner. An assembly that belongs to an owner can have a natural id. The natural id
+/// identifies the assembly outside of windlass.
 impl Records {
     pub(super) fn put_document(
         &mut self,

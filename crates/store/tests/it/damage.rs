@@ -1,4 +1,5 @@
-//! Files that are foreign, newer, locked, closed or damaged. Each is refused, and the error says what to do.
+//! Tests of stores with problems. For example, the file belongs to another program, has a newer schema, is locked,
+//! can't be written, or is damaged. If windlass refuses a store, the error must say what to do.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! Tests of the store from outside: the conformance suite, and properties that only files have.
+//! Tests of the public API of the store: the conformance suite, and properties that only a store in a file or on a
+//! server has.
 
 #![expect(clippy::unwrap_used, reason = "what helpers of tests can't do fails the test")]
 

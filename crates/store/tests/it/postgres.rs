@@ -147,7 +147,7 @@ impl Harness for OnServer {
     }
 }
 
-/// Defines a test for each fact. It prints a note if PostgreSQL is not installed.
+/// Defines a test for each fact. If PostgreSQL is not installed, the test only prints a note.
 macro_rules! on_a_server {
     ($($module:ident: $($fact:ident),+;)+) => {
         $($(

@@ -37,8 +37,9 @@ async fn version_1_is_read_and_goes_on() {
     store.put_document(document, Vec::new()).await.unwrap();
 }
 
-/// A store of version 3 is migrated: its full versions, the references in its records, and a lease from
-/// before ticks were recorded. New versions are stored as deltas.
+/// A store with schema version 3 contains a full copy of a version of an assembly, references in the record of the
+/// assembly, and a lease without a tick. windlass must migrate the store and read all of them. windlass must store the
+/// next version of the assembly as a delta.
 #[tokio::test]
 async fn version_3_is_read_and_goes_on() {
     let place = Place::new();

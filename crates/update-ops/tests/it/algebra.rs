@@ -66,8 +66,8 @@ fn composes(#[case] first: Value, #[case] later: Value, #[case] both: Value) {
     assert_eq!(trusted(&first).then(&trusted(&later)), Ok(trusted(&both)));
 }
 
-/// Without a common shape, updates may disagree on the sort of a path. For example, no normal form removes
-/// `b.a` and then appends to a list at `b`.
+/// Without a common shape, two updates may disagree on the sort of a path. For example, the first update removes `b.a`,
+/// so `b` is a map. The later update appends to `b`, so `b` is a list. The composition of these updates must fail.
 #[rstest]
 #[case(json!({"$unset": {"b.a": null}}), json!({"$pushAll": {"b": [1]}}), "`b` can't be written: `b` is a map, not a list")]
 #[case(json!({"b": 1}), json!({"$set": {"b.a": 1}}), "`b.a` can't be written: `b` is a number, not a map")]

@@ -1,7 +1,7 @@
-//! Tests updates of a corpus, which were written outside of this project, and compares this crate with other
-//! implementations.
+//! Tests this crate with a corpus of updates and patches that were written outside of this project. The tests also
+//! compare this crate with other implementations.
 //!
-//! The folder is `$WINDLASS_CORPUS`, or `../shared/corpus` beside the workspace. Each test prints
+//! The folder of the corpus is `$WINDLASS_CORPUS`, or `../shared/corpus` beside the workspace. Each test prints
 //! `name: N passed, N failed, N excluded (reason)`.
 
 use std::collections::BTreeMap;
@@ -139,8 +139,9 @@ fn mongo_result(case: &Value, update: &Update) -> Outcome {
     }
 }
 
-/// A JSON Patch of the corpus and its translation have the same result, in both directions. Patches that no
-/// update can express are excluded.
+/// Each JSON Patch of the corpus is translated into an update, and the update is translated back into a JSON Patch. The
+/// update and the second patch must have the result that the corpus expects. Patches that no update can express are
+/// excluded.
 #[test]
 fn corpus_json_patch_tests() {
     let Some(folder) = folder("tonomi/suites") else { return };
@@ -230,7 +231,8 @@ fn leads_into_a_list(document: &Value, path: &Path) -> bool {
     })
 }
 
-/// All updates of instances in the output of real scripts can be read with the shape of the worked example.
+/// The corpus contains recorded outputs of real scripts with updates of instances. Each of these updates must fit the
+/// shape of the worked example, which is described in `table.rs`.
 #[test]
 fn corpus_traffic() {
     let Some(folder) = folder("tonomi/traffic") else { return };
@@ -279,7 +281,8 @@ fn traffic(wire: &Value) -> Outcome {
     }
 }
 
-/// A plain field in real output replaces the whole field: keys that the script omits are removed.
+/// A script writes a field without an operator such as `$set`. The update must replace the whole value of the field:
+/// keys that the script omits are removed.
 #[test]
 fn replacing_is_not_merging() {
     let shape = Shape::new([(

@@ -129,7 +129,8 @@ proptest! {
         prop_assert_eq!(shape().canonical(d.clone()), d);
     }
 
-    /// Parsing panics for no JSON. A returned update is in normal form and can be applied.
+    /// No JSON causes a panic of the parser. If the parser returns an update, the update is in normal form and can be
+    /// applied.
     #[test]
     fn reading_never_panics(wire in anything(), d in document()) {
         for shape in [shape(), shape().trusting(), Shape::untyped()] {

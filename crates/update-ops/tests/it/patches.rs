@@ -162,7 +162,7 @@ fn names_the_paths_of_a_conflict(#[case] path: &str, #[case] other: &str, #[case
     assert_eq!(conflicts, ["both touch `name`", said]);
 }
 
-/// Tells whether a document has another value than a map where a merge patch has a map.
+/// Tells whether a merge patch has a map at a path where the document has a value that is no map.
 fn overwrites(patch: &Value, document: &Value) -> bool {
     let (Some(patch), Some(document)) = (patch.as_object(), document.as_object()) else {
         return patch.is_object();
@@ -170,7 +170,8 @@ fn overwrites(patch: &Value, document: &Value) -> bool {
     patch.iter().any(|(key, value)| document.get(key).is_some_and(|document| overwrites(value, document)))
 }
 
-/// Generates JSON Patches. Their operations often have the same path, and an update can often express them.
+/// Generates JSON Patches. The operations of a patch often have the same path. Many of the patches can be translated
+/// into updates.
 fn json_patch() -> impl Strategy<Value = Value> {
     let pointer = prop_oneof![
         Just("/name"),
@@ -265,7 +266,8 @@ proptest! {
         }
     }
 
-    /// The update of a merge patch has the effect of the patch on each document of the shape.
+    /// A merge patch is translated into an update. The update must have the effect of the patch on each document of the
+    /// shape.
     #[test]
     fn a_translated_merge_patch(from in document(), to in document(), d in document()) {
         let Ok(patch) = to_merge_patch(&Update::diff(&from, &to, &shape()), &from) else { return Ok(()) };

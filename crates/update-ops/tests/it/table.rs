@@ -6,10 +6,10 @@
 //! | `instanceId`, `name` | text | yes | no | no |
 //! | `status` | record | yes | no | no |
 //! | `status.flags`, `status.flags.{active,converging,failed}` | record, boolean | yes | no | no |
-//! | `status.message` | text | yes, `null` is none | yes | no |
+//! | `status.message` | text | yes; `null` means no message | yes | no |
 //! | `interfaces`, `interfaces.I`, `interfaces.I.signals` | map, record, map | yes | yes | no |
 //! | `interfaces.I.signals.P` | opaque | yes | yes | no |
-//! | `interfaces.I.status…` | as `status` | yes | itself and `.message` | no |
+//! | `interfaces.I.status…` | as `status` | yes | only `interfaces.I.status` and its `message` | no |
 //! | `components`, `components.C`, `components.C.components…` | map, record, recursive | yes | yes | no |
 //! | `…C.reference` | record | yes | yes | no |
 //! | `…C.reference.{mapping,key}` | text, required | yes | no | no |

@@ -130,8 +130,8 @@ pub enum ApplicationError {
     /// version can't read the record.
     #[error("a newer windlass has stored `{0}`; use that version")]
     Newer(String),
-    /// The stored record of the application or of the environment can't be read. No newer version of windlass has
-    /// written the record.
+    /// The stored record of the application or of the environment is damaged and can't be read. If a newer version of
+    /// windlass has written the record, the error is [`Newer`](Self::Newer) instead.
     #[error(
         "the stored record of `{name}` is damaged: {cause}; keep a copy of the store, then restore a backup"
     )]

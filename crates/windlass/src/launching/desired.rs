@@ -52,8 +52,8 @@ pub(super) struct Services<'a> {
 }
 
 impl Services<'_> {
-    /// Returns the name of the assembly that is the factory of the application `published`. `role` is the role in
-    /// its manifest. Returns `None` if this role is not an application.
+    /// Returns the name of the assembly that is the factory of `published`. The manifest of `published` declares the
+    /// role `role`: application or factory. Returns `None` if `published` is itself a factory.
     ///
     /// If several services of the environment fit, `chosen` must name one of these services. If only one service
     /// fits, `chosen` may be `None`.

@@ -335,7 +335,8 @@ impl Search<'_> {
     }
 }
 
-/// Reads the exports of the applications whose factories fulfil `is_meant`, by the natural ids of their instances.
+/// Reads the instances of the exported applications whose factory fulfils `is_meant`. The keys of the result are the
+/// natural ids of the instances.
 async fn exported_of(
     store: &dyn Store,
     is_meant: impl Fn(&AssemblyName) -> bool,

@@ -272,7 +272,8 @@ pub(super) fn is_free(file: &Path) -> Result<(), TransferError> {
     if file.exists() { Err(TransferError::Exists(file.to_owned())) } else { Ok(()) }
 }
 
-/// Removes a file durably. Another windlass program may have removed the file at the same time.
+/// Removes a file durably. A missing file is no error, because another windlass program may have removed the file at
+/// the same time.
 fn remove(file: &Path) -> Result<(), Error> {
     match std::fs::remove_file(file).and_then(|()| output::sync_folder(file)) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),

@@ -48,7 +48,7 @@ pub struct PlanView {
     plan: Plan,
 }
 
-/// A process of an assembly that is running, or that ended before all of its calls had ended.
+/// A running process of an assembly, or a process that ended before all of its calls had ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnfinishedProcess {
     /// The id of the process.

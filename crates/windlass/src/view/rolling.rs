@@ -135,8 +135,8 @@ fn results(steps: &[StepView], begun: &HashMap<StepId, bool>) -> Vec<RollingView
     views
 }
 
-/// Returns the name of the node of the group `group` to which the part `part` belongs. The part may also be the node
-/// itself. Returns `None` if the part is not in the group.
+/// Returns the name of the node that contains the part `part`. The node belongs to the group `group`. The part may also
+/// be the node itself. Returns `None` if the part is not in the group.
 fn node_of(part: &ElementName, group: &ElementName) -> Option<ElementName> {
     const SEPARATOR: &str = "__";
     let rest = part.as_str().strip_prefix(group.as_str())?.strip_prefix(SEPARATOR)?;

@@ -166,7 +166,7 @@ impl Wiring {
     /// each reference to `removal.keys`, and the application of the referring instance to `removal.by`.
     ///
     /// The parameter `of` is the factory to which the application `removal.name` belongs. Some pins of `factory`
-    /// receive instances of that factory, and `mappings` contains the ids of these pins.
+    /// receive instances of the factory `of`, and `mappings` contains the ids of these pins.
     async fn instances_with(
         &mut self,
         environment: &DocumentName,

@@ -23,7 +23,8 @@ fn holder(error: &Error) -> Option<String> {
     }
 }
 
-/// A prepared process holds the lease of its assembly until it is dropped. The next process resumes it.
+/// A program prepares a process, and later drops the process without running it. Until then, the process must hold the
+/// lease of its assembly. The next process must continue the dropped process.
 #[tokio::test]
 async fn a_dropped_process_frees_its_assembly() {
     let project = Shop::new();

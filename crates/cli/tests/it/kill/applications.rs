@@ -260,7 +260,8 @@ impl Cloud {
         self.is_consistent();
     }
 
-    /// Runs a discovery, and checks that it adopts each machine that was created outside exactly once.
+    /// Creates machines outside of windlass, and runs a discovery. Checks that the discovery adopts each of these
+    /// machines exactly once.
     fn discover(&mut self) {
         for _ in 0..3 {
             let machine = self.next_machine();
@@ -328,8 +329,8 @@ impl Cloud {
         self.effects().iter().filter(|line| *line == effect).count()
     }
 
-    /// Checks that only the store and jobs of killed checks remain. A later process removes these jobs after
-    /// their time limit.
+    /// Asserts that the state folder contains only the store, and jobs of health checks or discoveries that were
+    /// killed. A later process removes these jobs after their time limit.
     fn nothing_is_left(&self) {
         self.env.is_quiet();
         let known = ["key", "state.db", "state.db-wal", "state.db-shm", "jobs", "jobs/.control"];

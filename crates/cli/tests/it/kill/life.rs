@@ -171,7 +171,8 @@ impl Life {
         })
     }
 
-    /// Runs a function, and checks that it repeats no step that has ended since the act began.
+    /// Runs the function `act`, and checks that it repeats no step that has already succeeded. Only the processes after
+    /// the first `since` processes count.
     fn unrepeated<T>(&self, since: usize, act: impl FnOnce(&TestEnv) -> T) -> T {
         let done = self.ended(since);
         let trace = self.checks.trace;

@@ -25,7 +25,8 @@ fn plain() -> Option<Component> {
     part(0, 1, 0, false, None)
 }
 
-/// Returns faults with which one of `fails` calls fails. All calls have the effect `once`.
+/// Returns the faults of a case. On average, one in `fails` calls is unsuccessful; 0 means none. All calls have the
+/// effect `once`.
 pub(super) fn trouble(seed: u64, fails: u64) -> Trouble {
     Trouble {
         luck: Luck { seed, fails, cut: None },
@@ -80,7 +81,8 @@ fn a_repair_waits_for_no_batch() {
     on_virtual_time(to_and_fro(&a, &b, trouble, false, [death(33), None, None]));
 }
 
-/// A pair that is re-created in two batches lasts, the first time, until the target that it precedes has come up.
+/// A plan creates a pair in one batch, and re-creates it in a later batch. The target has the modifier `pre`, so the
+/// first pair must last until the target has come up.
 #[test]
 fn a_pair_lasts_until_its_target_has_come_up() {
     let reader = |reads| part(0, 1, 0, false, Some(reads));
@@ -101,8 +103,8 @@ fn a_pair_lasts_until_its_target_has_come_up() {
     on_virtual_time(to_and_fro(&a, &b, trouble, false, [death(36), None, None]));
 }
 
-/// A change that stops between the two operations of a pair is taken back. The version before needs only one
-/// of these operations.
+/// An upgrade is stopped between the two operations of a pair, and windlass then restores the earlier version. The
+/// earlier version needs only the operation that was already called. Therefore, the pair must count as complete.
 #[test]
 fn a_half_made_pair_is_whole_for_a_version_with_fewer_operations() {
     let parts = || vec![plain(), part(5, 3, 0, false, None)];
@@ -147,7 +149,8 @@ fn a_half_made_pair_is_whole_for_a_version_with_fewer_operations() {
     on_virtual_time(to_and_fro(&a, &b, trouble, true, [death(17), None, stop]));
 }
 
-/// A pair with the modifier `pre` waits for the Stop of a Broken end, even if the end may be Absent.
+/// A pair with the modifier `pre` may be created before its end exists. If the end is Broken, the creation of the pair
+/// must nevertheless wait for the Stop of the end.
 #[test]
 fn a_pair_waits_for_the_stop_of_a_broken_end() {
     let inner = |ends, states, modifiers, operations| Tie::new(ends, states, modifiers, operations, 0);

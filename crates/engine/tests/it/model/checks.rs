@@ -89,8 +89,8 @@ impl Question {
 proptest! {
     #![proptest_config(few(CASES))]
 
-    /// Each question has its own job. A killed asker leaves no job forever, and unwritable records affect one
-    /// assembly only.
+    /// Each question must have its own job. If the asker of a question is killed, the job of the question must be
+    /// removed later. If the records of one assembly cannot be written, the other assemblies must not be affected.
     #[test]
     fn checks_and_queries_of_several_assemblies(
         (a, b) in versions(),

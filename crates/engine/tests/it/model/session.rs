@@ -200,7 +200,8 @@ impl Session {
         fate
     }
 
-    /// Stops the process at its time, and fails the test if it does not end soon after: jobs are short.
+    /// Stops the process at the time that `cut` contains. The jobs of the tests are short, so a stopped process must
+    /// end soon. Otherwise, the function fails the test.
     async fn stopping(&self, name: &AssemblyName, stop: &Stop, cut: Option<Interruption>) -> Fate {
         // A stop request in the store is noticed within a second. The jobs have their grace period.
         const NOTED: Duration = Duration::from_secs(120);
@@ -262,7 +263,7 @@ impl Session {
         fate
     }
 
-    /// Brings an assembly up without faults from any state, and checks the result.
+    /// Brings an assembly up, whatever its state is, and checks the result. No faults occur.
     pub(super) async fn settles(&mut self, topology: &Topology) {
         self.luck(true);
         self.weather = Weather::default();

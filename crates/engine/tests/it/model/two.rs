@@ -18,9 +18,10 @@ use crate::support::{assembly_name, element};
 /// The number of cases that CI tests.
 const CASES: u32 = 30;
 
-/// Returns an assembly `t` that references another one.
+/// Returns an assembly `t` that references the assembly `other`.
 ///
-/// The relationship with its first component is created before that component is Active (`pre`), or after.
+/// A relationship connects the reference with the first component of `t`. If `pre` is true, windlass creates the
+/// relationship before this component is Active; otherwise, after.
 fn linked(spec: &Spec, other: &Topology, pre: bool) -> Option<Topology> {
     let own = spec.topology();
     let called = other.elements().iter().find(|element| element.kind == ElementKind::Resource)?;
@@ -85,8 +86,8 @@ fn ask(session: &Session, what: u8, which: u8, topology: &Topology) -> Request {
     }
 }
 
-/// Tells whether an intent is refused until the other assembly changes, or because the assembly does not
-/// exist.
+/// Tells whether windlass refuses an intent for one of two reasons: the other assembly must change first, or the
+/// assembly of the intent does not exist.
 fn is_told_to_wait(error: &EngineError) -> bool {
     use EngineError as E;
     matches!(

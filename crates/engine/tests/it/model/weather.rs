@@ -35,7 +35,7 @@ impl Weather {
         Self { changes: vec![(0, Change::Late(millis))] }
     }
 
-    /// Marks a store to which the test makes writes of one assembly fail.
+    /// Returns the faults of a store in which writes of one assembly fail. The test itself makes these writes fail.
     pub(super) fn sabotaged() -> Self {
         Self { changes: vec![(0, Change::Sabotage)] }
     }

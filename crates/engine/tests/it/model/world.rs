@@ -19,14 +19,14 @@ use windlass_store::Snapshot;
 
 use crate::support::runtime::{self, Ending};
 
-/// The faults of a test, and the meaning of a lost call.
+/// The faults of a test, and the properties of its driver and of its location.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Trouble {
     /// The failing calls, and the order in which jobs end.
     pub(super) luck: Luck,
     /// On average, one of this many jobs is lost; 0 means none.
     pub(super) loses: u64,
-    /// Whether lost jobs have acted; the same applies to all of them.
+    /// Whether lost jobs have done their work. The value applies to all lost jobs.
     pub(super) lost_did: bool,
     /// The effect of all actions; `None` means `once` for operations and `repeatable` for transitions.
     pub(super) effect: Option<Effect>,
@@ -34,7 +34,7 @@ pub(super) struct Trouble {
     pub(super) observable: bool,
     /// Whether the driver panics after a failed job.
     pub(super) panics: bool,
-    /// On average, the driver panics before the job of one of this many calls; 0 means none.
+    /// On average, one of this many calls makes the driver panic before the call runs a job; 0 means none.
     pub(super) stumbles: u64,
     /// On average, one of this many launches is slow: its instance is converging for some seconds; 0 means none.
     pub(super) slow: u64,
@@ -72,8 +72,8 @@ struct Inner {
     doubtful: BTreeSet<ElementName>,
     /// The elements that have failed, with their state before, and the time of the failure.
     failures: BTreeMap<ElementName, (State, Instant)>,
-    /// The longest time after which the engine learns of a failure. Until the record of a job is durable, the engine
-    /// does not use the outcome of the job.
+    /// The maximum time between a failure and the moment at which the engine learns of the failure. The engine learns
+    /// of the failure late, because it waits until the record of the job is durable.
     notice: Duration,
     /// Elements whose last Stop has failed.
     unstopped: BTreeSet<ElementName>,
@@ -81,8 +81,8 @@ struct Inner {
     doubtful_ties: BTreeSet<(PairKey, u8)>,
     /// The resources that may be partly removed, because their removal failed or was cut.
     half_gone: BTreeSet<ElementName>,
-    /// The operations that were called to create each pair and not undone, by number, and whether each has
-    /// acted.
+    /// For each pair, the called operations that create it. The key is the number of an operation, and the value tells
+    /// whether the operation has acted. Undone operations are left out.
     joined: BTreeMap<PairKey, BTreeMap<u8, bool>>,
     /// The requested calls, by id.
     calls: BTreeMap<String, Known>,
@@ -94,7 +94,7 @@ struct Inner {
     most_at_once: u32,
     /// The assemblies whose process is being stopped, with the time of the stop.
     stopped: BTreeMap<AssemblyName, Instant>,
-    /// The number of questions that jobs answer, and the number of such jobs that have started.
+    /// The number of questions that were asked, and the number of jobs that were started to answer questions.
     asked: [usize; 2],
     wrong: Vec<String>,
 }
@@ -109,7 +109,7 @@ struct Known {
     done: bool,
     /// Whether the call has failed.
     failed: bool,
-    /// Whether the endpoints of the relationship were in their states when the driver was called.
+    /// Whether the endpoints of the relationship were in the required states when the driver was called.
     fit: bool,
     /// Whether the driver panicked before it ran a job. The engine may not have recorded this.
     stumbled: bool,
@@ -201,13 +201,13 @@ impl World {
         self.lock().asked[0] += 1;
     }
 
-    /// Returns the number of questions that jobs answer, and the number of such jobs that have started.
+    /// Returns the number of questions that were asked, and the number of jobs that were started to answer questions.
     pub(super) fn asked(&self) -> [usize; 2] {
         self.lock().asked
     }
 
-    /// Ignores the limit of concurrent jobs, since jobs of processes that have died run beside the jobs of
-    /// other processes.
+    /// Ignores the limit of concurrent jobs from now on. The jobs of a dead process may run beside the jobs of other
+    /// processes, and exceed the limit.
     pub(super) fn allow_more_jobs(&self) {
         self.lock().most_at_once = u32::MAX;
     }
@@ -232,7 +232,8 @@ impl World {
         };
     }
 
-    /// Tells whether a launch that has just succeeded is slow. Draws the time at which its instance is ready.
+    /// Tells whether a launch that has just succeeded is slow. If it is slow, the function chooses a random time at
+    /// which the instance is ready.
     pub(super) fn is_slow(&self, call: &Call) -> bool {
         let mut inner = self.lock();
         let launches = matches!(call.action, Action::Transition(Transition::Create | Transition::Install));
@@ -259,7 +260,8 @@ impl World {
         self.lock().trouble.observable
     }
 
-    /// Records the start of a process with its records. `whole` tells whether it plans the whole assembly.
+    /// Records the start of a process. `records` contains the records of its assembly at this time. `whole` tells
+    /// whether the process plans the whole assembly.
     pub(super) fn begin(&self, records: &Snapshot, whole: bool) {
         let mut inner = self.lock();
         let desired = &records.assembly.topology;
@@ -297,8 +299,8 @@ impl World {
 
     /// Records that a process has completed.
     ///
-    /// A version may need fewer operations than the version before. If a process of the version before was
-    /// stopped between two operations, the pairs may be whole without another call.
+    /// An earlier process may have been stopped between the two operations of a pair. If the version of the completed
+    /// process needs only the operation that was called, the function records the pair as completely created.
     pub(super) fn complete(&self, name: &AssemblyName) {
         let mut inner = self.lock();
         let whole: Vec<PairKey> = inner
@@ -404,7 +406,8 @@ impl World {
 }
 
 impl Inner {
-    /// Removes failed resources without leftovers, if they are `known` to have none.
+    /// Removes each failed resource that has no leftovers, if `known` returns true for the resource. `known` tells
+    /// whether the absence of leftovers is known.
     fn tidy(&mut self, known: impl Fn(&ElementName) -> bool) {
         let failed = self.ground.things().iter().filter(|(_, thing)| thing.state == State::Failed);
         let nothing =
@@ -578,7 +581,8 @@ impl Inner {
         self.joined.get(key)?.get(&number).copied()
     }
 
-    /// Tells whether exactly the operations have been called that make a pair of the desired version.
+    /// Tells whether the called operations of a pair are exactly those that create the pair in the desired version.
+    /// Each called operation must also have acted.
     fn has_joined_all(&self, key: &PairKey) -> bool {
         let desired = self.desired.get(&key.assembly.assembly());
         let found = desired.and_then(|it| it.relationship(&key.assembly, key.relationship.as_str()));
@@ -710,8 +714,8 @@ impl Inner {
         Ending::Exited(i32::from(!well), json!({ "natural": natural, "out": out }).to_string())
     }
 
-    /// Fails a call that has run no job. Returns false if the call has ended before. The engine stops a
-    /// running job of the call.
+    /// Fails a call whose driver panics. If a job of the call runs, the call fails when the engine stops the job;
+    /// otherwise, at once. Returns false if the call has ended before.
     fn fails(&mut self, id: &str) -> bool {
         let runs = self.running.contains_key(id);
         let Some(known) = self.calls.get_mut(id).filter(|known| !known.done && !known.failed) else {
@@ -759,8 +763,8 @@ impl Inner {
         self.present.insert(element);
     }
 
-    /// Records the possible effects of a failed or cut transition that the state of its element does not
-    /// show.
+    /// Records the possible effects of a failed or cut transition. Only effects that the state of the element does not
+    /// show are recorded.
     fn half_does(&mut self, element: &ElementName, transition: Transition) {
         let state = self.ground.state(element);
         if transition == Transition::Stop {
@@ -916,7 +920,7 @@ fn published(ground: &Ground, element: &ElementName) -> Option<String> {
     }
 }
 
-/// Returns the object of a question, if the job only answers one.
+/// Returns the name of the object that a job asks about. Returns `None` if the job does not answer a question.
 fn question(job: &Job) -> Option<&str> {
     job.program.strip_prefix("look ").or_else(|| job.program.strip_prefix("find "))
 }

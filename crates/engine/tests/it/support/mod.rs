@@ -151,7 +151,8 @@ impl Rig {
         }
     }
 
-    /// Moves to another machine, whose engines do not find the jobs of this machine. Returns the jobs of this machine.
+    /// Moves the rig to another machine. The engines of the new machine do not find the jobs of the old machine.
+    /// Returns the jobs of the old machine.
     pub(crate) fn move_to(&mut self, home: &str, jobs: Option<Jobs>) -> Jobs {
         home.clone_into(&mut self.home);
         let jobs = jobs.unwrap_or_else(|| Jobs::new(self.clock.clone()));
@@ -259,7 +260,8 @@ impl Rig {
         }
     }
 
-    /// Removes the values that the pairs of an assembly were created with, as an older windlass left them.
+    /// Removes the values with which the pairs of an assembly were created. The records of an older windlass do not
+    /// contain these values.
     pub(crate) async fn forget_given(&self, name: &str) {
         let holder = Holder::current("test");
         let lease = self.store.lease(&assembly_name(name), &holder).await.expect("nobody has it");
@@ -394,7 +396,7 @@ impl Sketch {
         self
     }
 
-    /// Adds a nested assembly of resources, which promotes the operations of the first one.
+    /// Adds a nested assembly of resources. The nested assembly promotes the operations of its first resource.
     pub(crate) fn nested(mut self, name: &str, resources: &[&str]) -> Self {
         let mut whole = part(&format!("t__{name}"), ElementKind::Assembly, "assembly::n::1.0");
         whole.parent = Some(element("t"));

@@ -120,7 +120,8 @@ impl Strings {
         self.lock().names = true;
     }
 
-    /// Makes questions about an action panic from now on, or answers them again.
+    /// Sets how the driver reacts if the engine asks about an action. If `message` is given, the driver panics with
+    /// this message. If `message` is `None`, the driver answers.
     pub(crate) fn panic_when_asked(&self, message: Option<&'static str>) {
         self.lock().panics_when_asked = message;
     }
@@ -156,7 +157,8 @@ impl Strings {
         self.lock().calls.clone()
     }
 
-    /// Returns the arguments of all operations so far in order, such as `b Join` with the value.
+    /// Returns the arguments of all operations so far in order. Each entry contains the element, the operation and the
+    /// value of the argument, such as `b Join 1`.
     pub(crate) fn told(&self) -> Vec<String> {
         self.lock().told.clone()
     }

@@ -87,7 +87,7 @@ impl Jobs {
         Self { world: Some(world), ..self }
     }
 
-    /// Returns a handle of a process, which submits no job after the process has died.
+    /// Returns a handle for one process. The handle submits no job after the process has died.
     pub(crate) fn of(&self, life: Cut) -> Self {
         Self { life: Some(life), ..self.clone() }
     }
@@ -107,7 +107,8 @@ impl Jobs {
         self.lock().jobs.clear();
     }
 
-    /// Makes all jobs of a program wait in the memory of the process that submits them, or no longer.
+    /// Sets whether the next jobs of a program run at once. If `waits` is true, these jobs only wait in the memory of
+    /// the process that submits them.
     pub(crate) fn queue(&self, program: &str, waits: bool) {
         let mut table = self.lock();
         table.queued.retain(|queued| queued != program);
@@ -145,7 +146,8 @@ impl Jobs {
         self.lock().unreachable = unreachable;
     }
 
-    /// Makes a process that dies while it records a job submit this job nevertheless.
+    /// Changes the effect of a process's death from now on. If a process dies while it records a job, the job is
+    /// submitted nevertheless.
     pub(crate) fn outrun_records(&self) {
         self.lock().outruns = true;
     }

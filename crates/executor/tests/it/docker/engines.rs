@@ -15,7 +15,7 @@ pub(crate) fn is_required() -> bool {
     std::env::var("WINDLASS_REQUIRE_DOCKER").is_ok_and(|value| value == "1")
 }
 
-/// Reports that a test can't run here, or fails where it must run.
+/// Reports that a test can't run here. If `WINDLASS_REQUIRE_DOCKER=1` demands the test, the function panics instead.
 pub(crate) fn skipped(what: &str, why: &str) {
     assert!(!is_required(), "{what} can't run here, and WINDLASS_REQUIRE_DOCKER=1 demands it: {why}");
     // The line is written past the capture of the test harness: a skipped test must be visible.

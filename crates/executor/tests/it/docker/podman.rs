@@ -38,9 +38,10 @@ pub(super) enum Who {
     User(String, u32),
 }
 
-/// Starts the service. Root's service ends with this program: it gets a signal when the thread that waits for
-/// it ends. The service of an ordinary user becomes another process while it starts, so that signal is lost.
-/// It ends after a minute without requests instead.
+/// Starts the service. If root is the user, the service ends together with this program: when the thread that waits for
+/// the service ends, the service gets a signal. The service of an ordinary user becomes another process during its
+/// start, and this process gets no such signal. Therefore the service of an ordinary user ends after a minute without
+/// requests.
 pub(super) fn start(who: &Who) -> Result<PathBuf, String> {
     if !rustix::process::geteuid().is_root() {
         return Err("its service is started as root".to_owned());
@@ -132,8 +133,8 @@ fn end_keeper(run: &Path) {
     }
 }
 
-/// Returns the configuration that Podman needs where it may not raise limits and control groups of both
-/// versions exist.
+/// Returns the configuration of Podman. With this configuration, Podman also works on a host that does not permit
+/// Podman to raise limits. The host may have control groups of version 1 and of version 2.
 fn configuration() -> String {
     let hard = |resource| getrlimit(resource).maximum.unwrap_or(1 << 20).min(1 << 20);
     let (files, processes) = (hard(Resource::Nofile), hard(Resource::Nproc).min(4096));

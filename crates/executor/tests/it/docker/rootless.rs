@@ -20,7 +20,7 @@ const USER: &str = "windlass-test";
 
 static SERVICE: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| start(&user()?));
 
-/// Returns the user, or the reason why it can't run the service.
+/// Returns the user of the service, or the reason why there is no suitable user.
 fn user() -> Result<Who, String> {
     let missing = || {
         Err(format!(

@@ -20,13 +20,13 @@ use windlass_executor::{
 
 use super::place::{IMAGE, Place, TURNS, left_by, options, sh};
 
-/// Maximum time of an operation that a held call must not delay.
+/// Maximum time of an operation that must not wait for the calls that the [`Gate`] holds back.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Time limit of a call, which no call of these tests reaches.
 const CALL_LIMIT: Duration = Duration::from_secs(600);
 
-/// A proxy to an engine that holds the calls about one object back.
+/// A proxy between a client and an engine. The proxy holds back the calls about one object.
 struct Gate {
     held: Arc<Held>,
     listening: JoinHandle<()>,
@@ -125,7 +125,7 @@ struct World {
 }
 
 impl World {
-    /// Reports the test as skipped and returns `None` without an engine at a socket.
+    /// If there is no engine at a socket, reports the test as skipped and returns `None`.
     async fn new(test: &str) -> Option<Self> {
         let there = Place::new(test).await?;
         let Host::Unix(far) = &there.engine.endpoint().host else {

@@ -1,4 +1,5 @@
-//! Tests warm containers on the engine that answers here: the suite, and properties that only a pool has.
+//! Tests warm containers on the engine that the Docker client would find. The tests run the conformance suite, and
+//! check properties that only a pool has.
 
 use std::{
     io::{BufRead, BufReader},
@@ -235,8 +236,8 @@ async fn who_runs_out_of_memory_costs_its_container() {
     world.close().await;
 }
 
-/// A killed client leaves no job and no container: with its end, the runner's stdin ends. The next client
-/// reports that its jobs never existed.
+/// A client is killed. No job and no container of this client must remain: the death of the client closes the stdin of
+/// the runner, so the runner ends. The next client must report that the job never existed.
 #[tokio::test]
 async fn a_killed_client_leaves_nothing() {
     let Some(world) = World::new("a_killed_client", 1).await else { return };

@@ -18,7 +18,8 @@ use crate::constraints::{Constraints, Priority};
 use crate::rank;
 use crate::situation::Current;
 
-/// For each target, the steps that remove its pairs, sorted by [`Slot`] (the batch).
+/// For each target, the steps that remove its pairs. Each step comes with its batch ([`Slot`]). The steps of a target
+/// are sorted by batch.
 pub(super) type Ceased<'a> = BTreeMap<&'a ElementName, Vec<(Slot, Draft)>>;
 
 /// Adds the steps that remove the pairs of a relationship. Returns these steps by target.

@@ -20,11 +20,12 @@ use crate::rank;
 /// For N sources and M targets, N + M waits are sufficient. For example, a barrier waits for the N sources, and the
 /// M targets wait for the barrier.
 ///
-/// A part may have no step that could wait. For example, `a` depends on `b`, `b` depends on `c`, and the plan does
-/// not change `b`. Then the steps of `a` wait for the steps of `c`; see [`Constraints::passed`]. The function
-/// `passed` knows only the waits that exist already. So this function handles the relationships in the order of
-/// [`in_order`]. For steps to lower states, the function uses the reverse order. If a step of `c` fails, the steps of
-/// `a` still begin, because `a` directly depends only on `b`, which the plan does not change.
+/// A part may have no step that could wait. For example, `a` depends on `b`, `b` depends on `c`, and the plan does not
+/// change `b`. Then the steps of `a` wait for the steps of `c`; see [`Constraints::passed`]. Such a wait only sets the
+/// order: the steps of `a` begin even if a step of `c` has failed. The reason is that `a` directly depends only on `b`,
+/// which the plan does not change. The function `passed` knows only the waits that exist already. So this function
+/// handles the relationships in the order of [`in_order`]. For steps to lower states, the function uses the reverse
+/// order.
 ///
 /// A step that creates a relationship with operations may also require a state of a part such as `b`. Then this step
 /// waits for the steps of `c`. [`Constraints::arrivals`] lists all such requirements. In this list, the requirements
@@ -196,8 +197,8 @@ struct Stage<'r> {
     ends: &'r [Endpoint],
     /// The rank of the state that the relationship declares for the elements of `ends`.
     rank: u8,
-    /// The minimum rank that the elements in `ends` must have before the elements of the other stage may reach their
-    /// state. If `ends` are the sources of the relationship, the other stage is its targets, and vice versa.
+    /// If `ends` are the sources of the relationship, the sources must have at least this rank before the targets may
+    /// reach their state. If `ends` are the targets, the same applies with sources and targets exchanged.
     least: u8,
 }
 

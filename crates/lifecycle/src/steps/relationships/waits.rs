@@ -17,9 +17,9 @@ use crate::rank;
 /// Adds waits to the step `step`, which removes pairs of the node `target`. `again` contains the sources of these
 /// pairs, as positions in `making.sources`.
 ///
-/// The source and the target of such a pair change in different batches, so the plan creates the pair twice. The
-/// first creation is in the earlier batch. In the later batch, `slot`, `step` removes the pair, and another step
-/// creates it again.
+/// The source and the target of such a pair change in different batches, so the plan creates the pair twice. The first
+/// creation is in the earlier batch. In the later batch, the step `step` removes the pair, and another step creates the
+/// pair again. `slot` is the later batch.
 ///
 /// The node that changes in the earlier batch may have the modifier `pre`. Such a node can reach its required state
 /// only while the pair exists. So `step` waits until the node has reached this state.

@@ -18,8 +18,8 @@ fn leaves(topology: &Topology, name: &ElementName) -> BTreeSet<ElementName> {
 
 /// Returns the named resources and all resources that they need, existing or not.
 ///
-/// A resource needs the producers of the values that it reads. It also needs the ends with which a
-/// relationship must be created before the resource reaches a state.
+/// A resource needs the producers of the values that it reads. Some relationships must be created before the resource
+/// reaches its state. The resource also needs the other ends of these relationships.
 fn closure(topology: &Topology, named: &BTreeSet<ElementName>) -> BTreeSet<ElementName> {
     let mut found = named.clone();
     let mut open: Vec<ElementName> = named.iter().cloned().collect();

@@ -92,9 +92,11 @@ fn regression_a_relationship_turned_round_twice() {
     to_and_fro(&a, &b, &Options::default(), Luck { seed: 1_907_708_846_037_879_591, fails: 2, cut: None });
 }
 
-/// A case that random tests found: an upgrade that adds a part to an assembly is cut before the part exists.
+/// A case that random tests found: an upgrade adds a part to an assembly, but the process is killed before the part
+/// exists.
 ///
-/// The next version removes the relationship with that assembly. The existing pair must still be ceased.
+/// A pair of the assembly exists since the first version. The next version removes the relationship of this pair.
+/// windlass must still cease the pair.
 #[test]
 fn regression_a_relationship_with_an_incomplete_assembly() {
     let tie = Some(joins(0, 0, (4, 4), (false, false), 1));
@@ -182,7 +184,8 @@ proptest! {
         goes(&mut world);
     }
 
-    /// After any failure or cut, the next plan ends in the same state as a successful one.
+    /// Steps fail, or processes are killed. The next process without failures must reach the same state as if nothing
+    /// had failed before.
     #[test]
     fn any_failure_can_be_repaired(
         (a, _) in versions(),
@@ -214,8 +217,8 @@ proptest! {
         to_and_fro(&a, &b, &Options::default(), Luck { seed, fails, cut });
     }
 
-    /// A plan with a target has steps only for the target and for missing parts that the target needs. The
-    /// plan lists all other changes as undone.
+    /// A plan with a target has steps only for the target and for missing parts that the target needs. All other
+    /// changes are in the list `undone`: the changes that the plan does not make.
     #[test]
     fn a_target_touches_what_it_needs_and_nothing_else(
         (a, b) in versions(),

@@ -402,8 +402,9 @@ fn related_groups_roll_one_after_the_other() {
     }
 }
 
-/// Runs the first `ran` steps of a plan, always the lowest number that may begin. Returns the batches in
-/// progress after each step.
+/// Simulates the execution of a plan, one step after another. If several steps may begin, the step with the lowest
+/// number is next. Returns the batches in progress during each of the first `ran` steps that do work. If consecutive
+/// entries are equal, returns only one of them.
 fn progress(plan: &Plan, ran: usize) -> Vec<String> {
     let batches = BatchSteps::of(plan);
     let (mut done, mut works) = (BTreeSet::new(), Vec::new());
@@ -481,7 +482,8 @@ fn a_relationship_that_no_batch_can_create_is_suspended() {
 
 /// A case that random tests found: a new pair outside of batches reads the output of a node that is re-created.
 ///
-/// The pair is created early, before its target changes.
+/// The pair is created early, because its target has the modifier `pre`. Nevertheless, windlass must create the pair
+/// only after the node has published the output again.
 #[test]
 fn a_new_pair_waits_for_a_rolling_producer() {
     let version = |kind, joined: Option<Tie>| {
@@ -499,7 +501,8 @@ fn a_new_pair_waits_for_a_rolling_producer() {
     }
 }
 
-/// A case that random tests found: an assembly loses a part, and its pairs are with nodes that change in batches.
+/// A case that random tests found: an assembly loses a part. In each pair of the assembly, the other end is a node that
+/// changes in a batch. windlass must cease each of these pairs only once in a batch.
 #[test]
 fn pairs_of_an_assembly_that_loses_a_part_are_ceased_once_a_turn() {
     let version = |nodes, is_old: bool| {
@@ -547,7 +550,9 @@ fn the_values_of_called_nodes_are_known() {
 }
 
 /// A case that random tests found: a group with `pre` is the source of a new relationship. The relationship calls an
-/// operation of its target, and the target reads a new output of the same group. No order of the batches suits both.
+/// operation of its target, and the target reads a new output of the same group. Because of `pre`, a pair must exist
+/// before its source is ready. Because of the output, the source must be ready before the operation is called. No order
+/// of the batches meets both requirements.
 #[test]
 fn the_values_of_called_nodes_are_known_if_batches_contradict() {
     let group = |kind, volatile| Some(Component { reads: Some(0), volatile, ..plain(5, 2, 0, kind) });

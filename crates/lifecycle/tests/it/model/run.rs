@@ -235,8 +235,9 @@ impl<'a> Run<'a> {
 
     /// Tells whether the engine would refuse a pair because of its source.
     ///
-    /// The engine refuses a pair whose source did not reach its state, in two cases: the state is too low for
-    /// the pair, or a value that the pair reads is missing.
+    /// The engine refuses a pair only if a step did not bring the source to the state of this step. In addition, one of
+    /// two conditions must hold: the present state of the source is too low for the pair, or a value that the pair
+    /// reads is missing.
     fn is_stuck(&self, key: &PairKey) -> bool {
         let ground = &self.world.ground;
         let lacks = || {
@@ -331,7 +332,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns the value of the property `peer` for a new pair, which must be known at this time.
+    /// Returns the value of the property `peer` for a new pair. Panics if the relationship declares this property, but
+    /// the value is not known yet.
     fn peer(&self, key: &PairKey, direction: Direction) -> Option<String> {
         let desired = self.desired.as_ref().filter(|_| direction == Direction::Create)?;
         let peer = self.world.ground.peer(desired, key);

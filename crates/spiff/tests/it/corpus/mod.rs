@@ -18,8 +18,8 @@ fn say(line: &str) {
     writeln!(std::io::stderr(), "{line}").expect("standard error is open");
 }
 
-/// Returns the cases of a corpus file with one object a line. Prints that the test was skipped where it is
-/// missing.
+/// Returns the cases of a corpus file, which contains one JSON object a line. If the file is missing, prints that the
+/// test was skipped.
 #[expect(clippy::disallowed_methods, reason = "the tests' own setting: where the corpus is")]
 fn cases(name: &str) -> Vec<Json> {
     let given = std::env::var_os("WINDLASS_CORPUS").map(PathBuf::from);
@@ -47,7 +47,8 @@ fn id(case: &Json) -> &str {
 enum Outcome {
     Passed,
     Failed(String),
-    /// Agrees apart from this deviation of the design page. The test has checked that nothing else differs.
+    /// The results differ only by this deviation, which the page `docs/deviations.md` lists. The test has checked that
+    /// nothing else differs.
     Deviates(String),
     /// Excluded for this reason.
     Excluded(String),

@@ -50,7 +50,7 @@ pub(super) fn strings<'c>(case: &'c Json, key: &str) -> Vec<&'c str> {
     all.map(|all| all.iter().filter_map(Json::as_str).collect()).unwrap_or_default()
 }
 
-/// Returns the access to the outside that the original had in a case.
+/// Returns the access to files, commands and variables with which the original processed a case.
 pub(super) fn outside(case: &Json) -> Outside {
     static SEED: AtomicU64 = AtomicU64::new(0x2545_f491_4f6c_dd1d);
     // The clock advances by a second at each reading.
@@ -380,8 +380,8 @@ fn eval_case(case: &Json) -> Outcome {
     }
 }
 
-/// Returns a document for a case that has only an expression and its surroundings: names with expressions,
-/// and values of the stubs. The expression is placed where its `merge` looks.
+/// Returns a document for a case that has only an expression and its surroundings: names with expressions, and values
+/// of the stubs. A `merge` expression is placed at the path of its value in the stubs.
 fn made_document(case: &Json) -> Json {
     let expression = |json: &Json| match json.get("$expr").map(|tree| (tree["node"].as_str(), tree)) {
         None => json.clone(),

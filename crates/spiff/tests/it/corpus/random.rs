@@ -1,4 +1,5 @@
-//! Compares random documents with the original, and reduced documents on which earlier versions differed.
+//! Compares the results of this crate with those of the original. The documents are random documents, and small
+//! documents for which earlier versions of this crate had other results than the original.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -86,7 +87,8 @@ fn shown(error: &OutputError) -> String {
     error.to_string()
 }
 
-/// Returns the command's result. `raw_entries` enables the original's mistake of that name.
+/// Processes a case in the same way as the command of the original, and returns the result. If `raw_entries` is true,
+/// the engine reproduces a mistake of the original (see `Engine::with_raw_entries`).
 fn merged(case: &Json, raw_entries: bool) -> Answer {
     let flags = Flags::of(case);
     let stubs: Vec<Node> = strings(case, "stubs")
@@ -115,7 +117,8 @@ fn merged(case: &Json, raw_entries: bool) -> Answer {
     flags.output.print(&results).map_err(|error| shown(&error))
 }
 
-/// Returns the lines of a message without its surroundings, in a deterministic order.
+/// Returns the sorted lines of an error message. The text before the list of unresolved nodes, and the error
+/// classification at the end, are left out.
 fn lines(message: &str) -> Vec<String> {
     let message = message.split("\nerror classification:").next().unwrap_or_default();
     let message = match message.split_once("unresolved nodes:") {
@@ -269,8 +272,8 @@ fn note_places(
     }
 }
 
-/// Returns the deviation from the original that fully explains a difference: apart from it, both results are
-/// equal.
+/// Returns the deviation that fully explains the difference between the results of this crate and of the original.
+/// Apart from this deviation, both results are equal.
 fn deviation(case: &Json, found: &Answer, wanted: &Answer) -> Option<&'static str> {
     let template = text(case, "template").unwrap_or_default();
     if same(&merged(case, true), wanted) {

@@ -1,5 +1,5 @@
-//! Compares expressions as text with the original: which texts are expressions, their printed form, and error
-//! messages.
+//! Compares how this crate and the original parse and print expressions: which texts are expressions, their printed
+//! form, and error messages.
 
 use std::collections::BTreeMap;
 

@@ -389,7 +389,8 @@ pub async fn referrers_are_told(harness: &impl Harness) {
     assert_eq!(store.referrers(&name("a")).await.unwrap(), [name("c")]);
 }
 
-/// `former_referrers` finds the assemblies of which only a stored version refers to an assembly.
+/// An assembly no longer refers to `a`, but one of its stored versions does. `former_referrers` must find this
+/// assembly.
 pub async fn former_referrers_are_told(harness: &impl Harness) {
     let store = harness.open().await;
     let put = async |assembly: &str, id: u64, references: &[&str]| {

@@ -1,4 +1,4 @@
-//! An open container engine of a project, and the runtimes on it.
+//! The connection to a container engine of a project, and the runtimes that run jobs on the engine.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
