@@ -111,9 +111,9 @@ pub enum EnvironmentError {
     /// scripting service.
     #[error("`{0}` is the scripting service already; replace it with `--replace`")]
     SecondScripting(String),
-    /// The scripting service can't be removed from the environment, because the given location is not the scripting
-    /// service. The scripting service is the location that runs the scripts of the environment. The text is the name of
-    /// the given location.
+    /// The user wants to remove a location from the environment, but this location is not the scripting service of the
+    /// environment. The scripting service is the location that runs the scripts. The text is the name of the given
+    /// location.
     #[error("the location `{0}` is not the scripting service of the environment")]
     NoScripting(String),
     /// A service can't be removed from the environment, because it was chosen for a component of another service.

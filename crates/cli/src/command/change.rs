@@ -47,9 +47,9 @@ impl<'a> Change<'a> {
         Self { name, command, how, force: false, around: None, consent, notes: None }
     }
 
-    /// Prints the notes about the request, unless `result` is the error of a refused request. An error about a missing
-    /// value of the plan is not a refusal: windlass has already recorded the operator's answer. The plan may lack the
-    /// value because an output is unknown. A note names this output.
+    /// Prints the notes about the request, unless the request was refused. An error about a missing value is no
+    /// refusal: windlass has already recorded the outcomes that the operator stated, and only the plan of further steps
+    /// has failed. A note then names the output whose value is unknown.
     fn tell_notes<T>(&self, result: Result<T, windlass::Error>) -> Result<T, windlass::Error> {
         use windlass::Error::Engine;
         let is_accepted =

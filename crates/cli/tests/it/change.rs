@@ -485,8 +485,8 @@ fn a_new_up_needs_no_version_from_before_a_down() {
     env.ok(&["down", "h_bta"]);
 }
 
-/// An `up` adds a node, which changes the index of a part. Another part reads an output of this part. The recorded
-/// versions contain no outputs. `history` must list only the new node as a change of this `up`.
+/// An `up` adds a node, and `history` must list only this node as a change. The `up` also changes the index of a part
+/// whose output another part reads. The recorded versions contain no outputs, but the reader must not count as changed.
 #[test]
 fn history_tells_of_nothing_that_has_stayed() {
     let env = TestEnv::new();

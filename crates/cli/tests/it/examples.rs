@@ -261,8 +261,8 @@ fn the_examples_run_in_containers() {
     docker(&["volume", "rm", &volume(&env)]).unwrap();
 }
 
-/// The cloud is a volume of the engine. The daemon must run the health checks in a warm container that has this volume.
-/// The container must end with the daemon.
+/// A volume of the engine contains the files that simulate a cloud. The daemon must run the health checks in a warm
+/// container that has this volume. The container must end with the daemon.
 #[test]
 fn checks_run_in_warm_containers_with_volumes() {
     if !image("checks_run_in_warm_containers_with_volumes") {

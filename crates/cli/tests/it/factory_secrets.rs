@@ -1,5 +1,5 @@
-//! A secret in the configuration of a factory. All scripts of its applications receive the secret, and print
-//! it wherever they can. No output, record, argument or environment contains it.
+//! A secret in the configuration of a factory. All scripts of the factory's applications receive the secret, and print
+//! it wherever they can. windlass must mask the secret in every output, record, argument and environment.
 
 use std::fs;
 

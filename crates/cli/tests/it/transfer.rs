@@ -396,8 +396,8 @@ fn reading_works_beside_an_export_that_can_not_be_completed() {
     assert!(env.ok(&["status"]).stderr.contains("windlass completed"));
 }
 
-/// An export was killed, and its file is missing. There are three cases: only the draft exists, no file exists, or
-/// another file has its name. windlass must undo the export in each case.
+/// An export was killed, and its file is missing. There are three cases: only the draft of the file exists, no file
+/// exists, or a file with other content has the name of the missing file. windlass must undo the export in each case.
 #[test]
 fn an_export_without_its_file_is_taken_back() {
     for state in ["draft", "none", "other"] {

@@ -690,9 +690,9 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Returns the process that determines which version describes an element: the newest version that this process or an
-/// earlier process has written. For example, if the function returns `p7`, and only `p5` and `p9` have written
-/// versions, the version of `p5` describes the element.
+/// Returns a process id that selects the version that describes an element. The selected version is the newest one that
+/// this process or an earlier process has written. For example, if the function returns `p7`, and only `p5` and `p9`
+/// have written versions, the version of `p5` describes the element.
 ///
 /// `made` comes from the record of the element, and `record` is the record of the assembly. The function returns
 /// the later of two processes:

@@ -196,7 +196,7 @@ async fn operations_made_before_a_stop_are_undone() {
     assert!(half > 0 && whole > 0, "{half}, {whole}");
 }
 
-/// A heal is killed after it has ceased pairs. A second heal must create these pairs again.
+/// A heal is killed after it has removed pairs. A second heal must create these pairs again.
 #[tokio::test(start_paused = true)]
 async fn a_heal_that_is_killed_and_made_again_makes_the_relationships() {
     let mut killed = 0;

@@ -104,8 +104,8 @@ async fn a_part_that_moves_uses_its_new_package() {
     assert_eq!(used(&rig, "t__a").await, digest(&sketch.repackaged("newer")));
 }
 
-/// A driver does not keep its instances when their package changes. Until a part is replaced, windlass must use the old
-/// package of the part, even for transitions of the desired version.
+/// A driver does not keep its instances when their package changes. Until a part is replaced, windlass must run the
+/// scripts of the part's old package, also for a call that the plan makes for the desired version.
 #[tokio::test(start_paused = true)]
 async fn a_part_that_is_not_kept_uses_its_old_package_until_it_is_replaced() {
     let sketch = Sketch::new(&["a"]).reconfigurable("a");

@@ -69,8 +69,9 @@ async fn a_job_that_must_finish_does_so_without_its_owner() {
     place.is_left_clean(runtime).await;
 }
 
-/// The output of a job is in memory. If the supervisor ends before an owner has read the output, the output must move
-/// to the disk. If the supervisor is killed, the output stays in memory, and must be removed together with the job.
+/// The output of a job is a file in memory, in `/dev/shm`. If the supervisor ends before an owner has read the output,
+/// the supervisor must move the file to the disk. If the supervisor is killed, the file stays in `/dev/shm`, and must
+/// be removed together with the job.
 #[tokio::test]
 async fn what_a_job_wrote_outlasts_its_owner_and_goes_with_it() {
     let place = Place::new();

@@ -202,8 +202,8 @@ impl<'a> Part<'a> {
     /// Returns the step with which the part reaches a given [rank]. The first of these rules that applies determines
     /// the step:
     ///
-    /// - A part that is Broken, or that the plan heals, may still run, so the part may reach the rank from above. If no
-    ///   step takes such a part below the rank, the result is the last step that lowers the part.
+    /// - A part that is Broken, or that the plan heals, may still run above the rank. If the plan lowers such a part,
+    ///   but not below the rank, the result is the last step that lowers the part.
     /// - If the rank is that of Absent, the result is the step that removes the old instance. The same applies to the
     ///   rank of Created, if the resource declares neither Create nor Delete.
     /// - Otherwise, the result is the first step that raises the part to the rank, or to a higher rank.

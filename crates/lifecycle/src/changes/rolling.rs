@@ -307,8 +307,8 @@ struct Nodes {
     /// Re-created parts that publish new outputs for re-installed parts of the nodes in `works`. The set omits a part
     /// whose outputs are read only inside the part's own node.
     ///
-    /// A re-installed part must go down together with the parts whose new outputs it reads. Unless this set is empty,
-    /// the nodes in `works` cannot change in batches.
+    /// A re-installed part must go down together with the parts whose new outputs it reads. If this set contains a
+    /// part, the nodes in `works` cannot change in batches.
     follows: BTreeSet<ElementName>,
 }
 

@@ -423,9 +423,9 @@ impl Ground {
     /// So `part` may reach the rank before the creation in two cases:
     ///
     /// - Another part is still below the rank. Then the assembly is below the rank, too.
-    /// - Another part already had the rank when the process began. The plan may then contain no step that brings this
-    ///   other part to the rank. In this case, the planner may drop the waits of all parts, including the wait of
-    ///   `part`.
+    /// - Another part already had the rank when the process began. The plan then needs no step that brings this other
+    ///   part to the rank. Without such a step, the planner cannot tell when the whole assembly reaches the rank, and
+    ///   it may drop the waits of all parts.
     fn may_arrive_early(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
         let before = |name: &ElementName| self.before.get(name).and_then(|state| state.rank());
         whole

@@ -25,10 +25,10 @@ pub struct Component {
     pub nodes: u8,
     /// A number that determines the property `in` of the component's resources, if `reads` selects no component.
     ///
-    /// Usually, the value of the resource's `in` is this number. If the resource is in an assembly below the root, this
-    /// assembly has a property `in` of its own. Then the value of the resource's `in` is the number, followed by the
-    /// value of the assembly's `in`. The assembly's `in` has no value if the number is 2. Its value is a list of the
-    /// number if the number is 3, and the number itself in all other cases.
+    /// For a resource of the root assembly, the value of `in` is this number. Each other assembly also has a property
+    /// `in`. The value of this property is the number, or a list that contains only the number (if the number is 3), or
+    /// missing (if the number is 2). A resource of such an assembly has as its value of `in` the number, followed by
+    /// the assembly's value of `in`.
     ///
     /// A cluster demands a rollback after a failed batch ([`OnFailure::Rollback`]) if the number is odd.
     pub value: u8,

@@ -36,9 +36,9 @@ fn corpus() -> Option<PathBuf> {
 const EXCEPTIONS: [(&str, &str); 1] =
     [("qubell-component-template__manifests__main.yaml", "WL0605: pin `cookbooks_url` has no type")];
 
-/// Features that the corpus notes for the text of a manifest, but that the parsed manifest does not have. Each feature
-/// comes with the end of the file's name. In these files, `required` is an empty list, or the `bind(…)` of two pins is
-/// in a comment.
+/// Features that the text of a manifest contains according to the corpus, but that the parsed manifest does not have.
+/// Each entry is the end of a file name, and a feature. In these files, `required` is an empty list, or the `bind(…)`
+/// of two pins is in a comment.
 const OF_TEXT: [(&str, &str); 5] = [
     ("component-hadoop-dev.yml", "required"),
     ("component-iis.yml", "required"),

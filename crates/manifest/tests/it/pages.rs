@@ -14,9 +14,9 @@ const WITHOUT: [&str; 16] = [
     "WL0654", "WL0655", "WL0656", "WL0657", "WL0658", "WL0659",
 ];
 
-/// Returns the diagnostics of an example. Two codes report problems with the titles by which applications and factories
-/// name each other. For these codes, the example is published as `Disk`, beside the example manifests `VM` and `VM
-/// Factory`.
+/// Returns the diagnostics of an example. Two codes report an application and a factory that do not name each other.
+/// For these codes, the function checks three manifests together: the example under the title `Disk`, and the fixtures
+/// `VM` and `VM Factory`.
 fn found(code: &str, text: &str) -> Diagnostics {
     let source = Source::new("example.yaml", text);
     let alone = said(&source);

@@ -171,8 +171,8 @@ impl Life {
         })
     }
 
-    /// Runs the function `act`, and checks that it repeats no step that has already succeeded. Only the processes after
-    /// the first `since` processes count.
+    /// Runs the function `act`, and checks that it repeats no step that has already succeeded. The check ignores the
+    /// steps of the first `since` processes.
     fn unrepeated<T>(&self, since: usize, act: impl FnOnce(&TestEnv) -> T) -> T {
         let done = self.ended(since);
         let trace = self.checks.trace;

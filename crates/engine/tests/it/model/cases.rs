@@ -149,8 +149,8 @@ fn a_half_made_pair_is_whole_for_a_version_with_fewer_operations() {
     on_virtual_time(to_and_fro(&a, &b, trouble, true, [death(17), None, stop]));
 }
 
-/// A pair with the modifier `pre` may be created before its end exists. If the end is Broken, the creation of the pair
-/// must nevertheless wait for the Stop of the end.
+/// A pair with the modifier `pre` may be created before its source and its target exist. If one of these two parts is
+/// Broken, the creation of the pair must nevertheless wait until this part has stopped.
 #[test]
 fn a_pair_waits_for_the_stop_of_a_broken_end() {
     let inner = |ends, states, modifiers, operations| Tie::new(ends, states, modifiers, operations, 0);

@@ -82,7 +82,7 @@ struct Inner {
     /// The resources that may be partly removed, because their removal failed or was cut.
     half_gone: BTreeSet<ElementName>,
     /// For each pair, the called operations that create it. The key is the number of an operation, and the value tells
-    /// whether the operation has acted. Undone operations are left out.
+    /// whether the operation has acted. An operation that the engine has reversed is removed from the map.
     joined: BTreeMap<PairKey, BTreeMap<u8, bool>>,
     /// The requested calls, by id.
     calls: BTreeMap<String, Known>,

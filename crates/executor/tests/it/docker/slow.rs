@@ -125,7 +125,8 @@ struct World {
 }
 
 impl World {
-    /// If there is no engine at a socket, reports the test as skipped and returns `None`.
+    /// The test needs an engine with a Unix socket. Without such an engine, the function reports the test as skipped
+    /// and returns `None`.
     async fn new(test: &str) -> Option<Self> {
         let there = Place::new(test).await?;
         let Host::Unix(far) = &there.engine.endpoint().host else {

@@ -237,7 +237,7 @@ async fn who_runs_out_of_memory_costs_its_container() {
 }
 
 /// A client is killed. No job and no container of this client must remain: the death of the client closes the stdin of
-/// the runner, so the runner ends. The next client must report that the job never existed.
+/// the runner, so the runner ends. To the next client, the job must look like a job that never existed.
 #[tokio::test]
 async fn a_killed_client_leaves_nothing() {
     let Some(world) = World::new("a_killed_client", 1).await else { return };

@@ -23,9 +23,8 @@ use crate::rank;
 /// A part may have no step that could wait. For example, `a` depends on `b`, `b` depends on `c`, and the plan does not
 /// change `b`. Then the steps of `a` wait for the steps of `c`; see [`Constraints::passed`]. Such a wait only sets the
 /// order: the steps of `a` begin even if a step of `c` has failed. The reason is that `a` directly depends only on `b`,
-/// which the plan does not change. The function `passed` knows only the waits that exist already. So this function
-/// handles the relationships in the order of [`in_order`]. For steps to lower states, the function uses the reverse
-/// order.
+/// which the plan does not change. The function `passed` knows only the waits that exist already. So `order` handles
+/// the relationships in the order of [`in_order`]. For steps to lower states, `order` uses the reverse order.
 ///
 /// A step that creates a relationship with operations may also require a state of a part such as `b`. Then this step
 /// waits for the steps of `c`. [`Constraints::arrivals`] lists all such requirements. In this list, the requirements

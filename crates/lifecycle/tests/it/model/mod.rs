@@ -95,8 +95,8 @@ fn regression_a_relationship_turned_round_twice() {
 /// A case that random tests found: an upgrade adds a part to an assembly, but the process is killed before the part
 /// exists.
 ///
-/// A pair of the assembly exists since the first version. The next version removes the relationship of this pair.
-/// windlass must still cease the pair.
+/// A pair of the assembly exists since the first version. The version after the upgrade removes the relationship of
+/// this pair. windlass must still remove the pair.
 #[test]
 fn regression_a_relationship_with_an_incomplete_assembly() {
     let tie = Some(joins(0, 0, (4, 4), (false, false), 1));

@@ -235,9 +235,8 @@ impl<'a> Run<'a> {
 
     /// Tells whether the engine would refuse a pair because of its source.
     ///
-    /// The engine refuses a pair only if a step did not bring the source to the state of this step. In addition, one of
-    /// two conditions must hold: the present state of the source is too low for the pair, or a value that the pair
-    /// reads is missing.
+    /// The engine refuses a pair only if two conditions hold. First, a step of the source has not reached its state.
+    /// Second, the present state of the source is too low for the pair, or a value that the pair reads is missing.
     fn is_stuck(&self, key: &PairKey) -> bool {
         let ground = &self.world.ground;
         let lacks = || {

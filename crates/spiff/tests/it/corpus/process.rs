@@ -380,8 +380,9 @@ fn eval_case(case: &Json) -> Outcome {
     }
 }
 
-/// Returns a document for a case that has only an expression and its surroundings: names with expressions, and values
-/// of the stubs. A `merge` expression is placed at the path of its value in the stubs.
+/// Returns a document for a case that has no document of its own. Such a case has an expression, the expressions of the
+/// names in it, and values in stubs. The expression `merge` is placed at the path that it reads in the stub, and any
+/// other expression at `the-result`.
 fn made_document(case: &Json) -> Json {
     let expression = |json: &Json| match json.get("$expr").map(|tree| (tree["node"].as_str(), tree)) {
         None => json.clone(),
