@@ -1,5 +1,5 @@
-//! Tests with arbitrary documents. Reading, checking, repairing and compiling never panic. A type that is
-//! written and read again is equal.
+//! Tests with arbitrary documents. Reading, checking, repairing and compiling never panic. If a pin type is written as
+//! text, the text is parsed to an equal type.
 
 use std::collections::BTreeMap;
 

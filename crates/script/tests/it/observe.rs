@@ -1,4 +1,4 @@
-//! Observations of a health check for each action, and results of discovery.
+//! Tests of the results of health checks and discoveries.
 
 use serde_json::json;
 use windlass_driver::contract::{Purpose, Query};
