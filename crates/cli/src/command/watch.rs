@@ -83,6 +83,7 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
             Notice::Destroyed { assembly } => (Some(assembly), String::new()),
             Notice::Refused { assembly, what, why } => (Some(assembly), format!("{what}: {why}")),
             Notice::Ended { assembly, process, status } => (Some(assembly), format!("{process} {status}")),
+            Notice::Interrupted { assembly, process } => (Some(assembly), process.to_string()),
             Notice::Stopping { busy } => (None, list(busy)),
             Notice::Trouble(trouble) => (None, trouble.clone()),
             Notice::Back { store } => (None, format!("{store} is back")),
@@ -151,6 +152,10 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
             let style = if *status == ProcessStatus::Completed { GOOD } else { BAD };
             say!("{at} {assembly}: {process} {}", styled(style, status));
         }
+        Notice::Interrupted { assembly, process } => say!(
+            "{at} {assembly}: {process} {}; the next `windlass run` or `windlass retry {assembly}` resumes it",
+            styled(ODD, "is interrupted")
+        ),
         Notice::Stopping { busy } => {
             tell!("{now} the jobs of {} have {grace} s to end; interrupt again to stop them now", list(busy));
         }

@@ -268,6 +268,50 @@ fn a_killed_daemon_resumes_its_process() {
     assert!(env.ok(&["status"]).stdout.contains("Active"));
 }
 
+/// SIGTERM ends the daemon before the last steps of its process. The next daemon resumes the process.
+#[test]
+fn a_stopped_daemon_leaves_its_process_to_the_next_daemon() {
+    let (env, keeper) = healing();
+    until("it stops the box", || env.trace().last().is_some_and(|last| last == "Stop"));
+    keeper.signal(Signal::TERM);
+    until("it waits for the script", || keeper.stderr().contains("have 10 s to end"));
+    env.open("stop");
+    let stopped = keeper.end();
+    assert_eq!(stopped.code(), Some(0), "{stopped}");
+    let left = "small: p3 is interrupted; the next `windlass run` or `windlass retry small` resumes it";
+    assert!(stopped.stdout.contains(left), "{stopped}");
+    assert_eq!(env.trace().last().map(String::as_str), Some("Stop"));
+
+    env.open("start");
+    let keeper = env.spawn(&["run", "--health", "0"]);
+    until("it has gone on", || keeper.stdout().contains("completed"));
+    assert!(keeper.stdout().contains("resumes p3"), "{}", keeper.stdout());
+    keeper.signal(Signal::INT);
+    keeper.end();
+    assert_eq!(env.trace()[2..], ["Stop", "Start"]);
+}
+
+/// A process that a user has asked to stop is not resumed, although its daemon stops at the same time.
+#[test]
+fn a_cancelled_process_of_a_stopped_daemon_is_not_resumed() {
+    let (env, keeper) = healing();
+    until("it stops the box", || env.trace().last().is_some_and(|last| last == "Stop"));
+    keeper.signal(Signal::TERM);
+    until("it waits for the script", || keeper.stderr().contains("have 10 s to end"));
+    env.ok(&["cancel", "small"]);
+    env.open("stop");
+    let stopped = keeper.end();
+    assert!(stopped.stdout.contains("p3 is interrupted"), "{stopped}");
+
+    env.open("start");
+    env.ok(&["up", "small", "--name", "other", "--queue"]);
+    let keeper = env.spawn(&["run", "--health", "0"]);
+    until("it has executed the request", || keeper.stdout().contains("completed"));
+    keeper.signal(Signal::INT);
+    let keeper = keeper.end();
+    assert!(!keeper.stdout.contains("resumes"), "{keeper}");
+}
+
 /// If a process can't be resumed at present, the daemon says so once, leaves the process open, and tries again.
 #[test]
 fn a_process_that_can_not_be_resumed_yet_is_resumed_later() {

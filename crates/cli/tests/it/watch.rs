@@ -507,7 +507,7 @@ fn the_daemon_names_the_processes_that_it_waits_for() {
     let run = watching.end();
     assert_eq!(run.code(), Some(0), "{run}");
     assert!(
-        run.stdout.contains("small: p2 completed") || run.stdout.contains("small: p2 cancelled"),
+        run.stdout.contains("small: p2 completed") || run.stdout.contains("small: p2 is interrupted"),
         "{run}"
     );
 }

@@ -122,7 +122,8 @@ impl Prepared {
     ///
     /// If the returned future is dropped, the process is interrupted: running jobs continue, and the leases are
     /// released in the background. If the same intent is requested again later, a new process continues from the
-    /// records. `stop` ends the process in an orderly way.
+    /// records. `stop` ends the process in an orderly way. If a daemon executes the process, the process then keeps the
+    /// status `InProgress`, and the next daemon resumes it. Otherwise, its status is then `Cancelled`.
     ///
     /// # Errors
     /// An error of the store. Changes that are already committed remain.
@@ -134,6 +135,9 @@ impl Prepared {
         let mut machine =
             ProcessMachine::run(engine.tools(), world, plan, process.clone(), engine.env.clock.now())
                 .with_demanding_groups(groups);
+        if process.unattended {
+            machine = machine.with_daemon_shutdown(stop.soon.clone());
+        }
         let Options { grace, patience, .. } = engine.options;
         let parts = JournalParts { grace, patience, ..JournalParts::default() };
         let result = match renewal.failure() {

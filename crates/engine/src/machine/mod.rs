@@ -23,6 +23,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
 use windlass_driver::{Call, Driver, Observed, Registry, Report};
 use windlass_lifecycle::Plan;
 use windlass_model::assembly::OperationCall;
@@ -215,6 +216,10 @@ pub(crate) struct ProcessMachine {
     /// The number of started steps whose end is not durable yet.
     unfinished: usize,
     cancelling: bool,
+    /// The token that is cancelled when the daemon shuts down; see
+    /// [`with_daemon_shutdown`](Self::with_daemon_shutdown). `None` if no daemon executes the process, or if a user has
+    /// cancelled the process.
+    daemon_shutdown: Option<CancellationToken>,
     ended: bool,
     pub(crate) tally: Tally,
     /// The sources and the targets of the relationships that the process could not create or remove.
@@ -335,6 +340,12 @@ impl ProcessMachine {
         Self { demanding_groups, ..self }
     }
 
+    /// Sets the token that is cancelled when the daemon shuts down. If the daemon shuts down before all steps have ended,
+    /// the record of the process stays open, and the next daemon resumes the process.
+    pub(crate) fn with_daemon_shutdown(self, daemon_shutdown: CancellationToken) -> Self {
+        Self { daemon_shutdown: Some(daemon_shutdown), ..self }
+    }
+
     /// Returns the first changed group that has failed and that demands a rollback.
     pub(crate) fn failed_group(&self) -> Option<ElementName> {
         rollback::failed_group(&self.world, &self.demanding_groups, &self.failed_ends)
@@ -379,6 +390,7 @@ impl ProcessMachine {
             pauses: BTreeSet::new(),
             unfinished: 0,
             cancelling: false,
+            daemon_shutdown: None,
             ended: false,
             tally: Tally::default(),
             failed_ends: BTreeSet::new(),
@@ -537,6 +549,8 @@ impl ProcessMachine {
     /// continue. Running calls may finish.
     fn cancel(&mut self) {
         self.cancelling = true;
+        // If the daemon does not shut down, a user has cancelled the process.
+        self.daemon_shutdown.take_if(|shutdown| !shutdown.is_cancelled());
         // The next process resumes these open calls of earlier processes.
         self.left_open.clear();
         for step in self.pauses.clone() {
@@ -558,6 +572,10 @@ impl ProcessMachine {
         let Tally { failed, skipped, undecided, cancelled, .. } = self.tally;
         // A stop that comes during the last steps changes nothing if these steps succeed.
         let is_complete = failed + skipped + undecided + cancelled == 0 && self.runner.is_exhausted();
+        if self.cancelling && self.daemon_shutdown.is_some() && !is_complete {
+            self.out.acks.push(Ack::ProcessEnded);
+            return;
+        }
         let (status, reason) = if self.cancelling && !is_complete {
             (ProcessStatus::Cancelled, Some("it was stopped on request".to_owned()))
         } else if undecided > 0 {

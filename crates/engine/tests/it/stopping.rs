@@ -157,6 +157,42 @@ async fn nothing_begins_after_a_stop_before_the_first_step() {
     assert_eq!((rig.strings.calls(), rig.jobs.submitted()), (vec![], vec![]));
 }
 
+/// A stop of a daemon interrupts its process, and the next daemon resumes the process.
+#[tokio::test(start_paused = true)]
+async fn a_process_of_a_stopped_daemon_stays_open() {
+    let rig = Rig::new(Effect::Repeatable);
+    let (engine, holder) = rig.engine();
+    let (name, daemon) = (assembly_name("t"), holder.serving(true));
+    let stop = Stop::default();
+    let prepared = engine.prepare(&name, up(&hub()), &daemon, &stop).await.unwrap();
+    stop.soon.cancel();
+    let process = prepared.run(&stop).await.unwrap().process;
+    assert!(!process.status.is_final(), "{}", process.status);
+    let open = rig.store.open_processes().await.unwrap();
+    assert_eq!(open.iter().map(|open| open.id).collect::<Vec<_>>(), [process.id]);
+    assert!(rig.store.holder(&name).await.unwrap().is_none(), "the lease is released");
+
+    let stop = Stop::default();
+    let resumed = engine.prepare(&name, Intent::Retry, &daemon, &stop).await.unwrap();
+    assert_eq!(resumed.run(&stop).await.unwrap().process.status, ProcessStatus::Completed);
+    assert!(rig.store.open_processes().await.unwrap().is_empty());
+}
+
+/// A user's request to stop one process of a daemon cancels this process.
+#[tokio::test(start_paused = true)]
+async fn a_process_of_a_daemon_that_a_user_stops_is_cancelled() {
+    let rig = Rig::new(Effect::Repeatable);
+    let (engine, holder) = rig.engine();
+    let (name, stop) = (assembly_name("t"), Stop::default());
+    // The install lasts until the engine reads the request to stop.
+    rig.strings.act("a Install", Act::Converge(1000));
+    let sketch = Sketch::new(&["a"]);
+    let prepared = engine.prepare(&name, up(&sketch), &holder.serving(true), &stop).await.unwrap();
+    rig.store.ask_to_stop(&name, prepared.process().id).await.unwrap();
+    let ended = prepared.run(&stop).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Cancelled);
+}
+
 /// A call whose record becomes durable after the stop is not made. It needs no decision and no cleanup.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_may_be_made_after_the_stop_is_not() {

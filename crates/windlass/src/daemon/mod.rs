@@ -207,8 +207,8 @@ pub async fn watch(
             () = stop.soon.cancelled() => break,
         }
     }
-    // `stop` also stops the tasks of the running intents. Each task ends its process in the same way as a
-    // command after Ctrl-C.
+    // `stop` also stops the tasks of the running intents. Each task ends its jobs in the same way as a command after
+    // Ctrl-C. The next daemon resumes the processes.
     if !daemon.busy.is_empty() {
         tell(Notice::Stopping { busy: daemon.busy.iter().cloned().collect() });
     }

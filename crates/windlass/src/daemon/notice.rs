@@ -142,6 +142,13 @@ pub enum Notice {
         /// The final status of the process.
         status: ProcessStatus,
     },
+    /// A process has not ended, because the daemon was asked to stop. The next daemon resumes the process.
+    Interrupted {
+        /// The name of the assembly.
+        assembly: AssemblyName,
+        /// The id of the process.
+        process: ProcessId,
+    },
     /// The daemon was asked to stop, and waits for running processes.
     Stopping {
         /// The assemblies with a running process.
@@ -175,6 +182,7 @@ impl Notice {
             Self::RequestBegins { .. } => "begins",
             Self::ProcessResumes { .. } => "resumes",
             Self::Ended { .. } => "ended",
+            Self::Interrupted { .. } => "interrupted",
             Self::Stopping { .. } => "stopping",
             Self::Trouble(_) => "trouble",
             Self::Back { .. } => "back",

@@ -15,6 +15,7 @@ use windlass_engine::{
     CheckEnd, Checked, DutyTurn, Ended, Engine, EngineError, FactoryDuty, Request, Stop, Turn, TurnTime,
     check_under, take_turn,
 };
+use windlass_model::record::ProcessRecord;
 use windlass_model::{AssemblyName, ProcessId, Timestamp};
 use windlass_store::Holder;
 
@@ -220,11 +221,16 @@ impl Work {
         self.spawn(async move {
             let refused = |why| Notice::Refused { assembly: assembly.clone(), what: what.clone(), why };
             let notice = match caught(seen_through(&context, &assembly, intent)).await {
-                Ok(ended) => ended.map(|ended| Notice::Ended {
-                    assembly: assembly.clone(),
-                    process: ended.process.id,
-                    status: ended.process.status,
-                }),
+                Ok(ended) => {
+                    ended.map(|Ended { process: ProcessRecord { id: process, status, .. }, .. }| {
+                        let assembly = assembly.clone();
+                        if status.is_final() {
+                            Notice::Ended { assembly, process, status }
+                        } else {
+                            Notice::Interrupted { assembly, process }
+                        }
+                    })
+                }
                 Err(error) => Some(refused(error.to_string())),
             };
             context.send(Message::Ended { assembly, notice }).await;
