@@ -77,7 +77,7 @@ impl Engine {
             refuse_if_moved(&*self.store, name, &request).await?;
         }
         let continues = snapshot.as_ref().and_then(|s| s.processes.last().map(|p| p.id));
-        request.intent = self.records().followed(request.intent, snapshot.as_ref()).await?;
+        request = self.records().followed(request, snapshot.as_ref()).await?;
         let seen = self.refreshed(&request, snapshot.as_ref(), true, stop).await?;
         let previous = self.records().previous(&request.intent, snapshot.as_ref()).await?;
         let open = match &snapshot {
