@@ -46,9 +46,8 @@ pub fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
     }
 }
 
-/// Returns the failure of an [unresolved](Halving::unresolved) element. Such an element was checked only together with
-/// others, and this check has timed out. `answer` is the result of this check for the element: a failure, or an
-/// observation without a clear answer. The message of the returned failure contains the reason from this result.
+/// Returns the failure that replaces `answer`, the unclear answer about an [unresolved](Halving::unresolved) element.
+/// If `answer` is a failure, the new message contains the message of `answer`.
 pub fn too_many_hang(answer: &Result<Observed, Failure>) -> Failure {
     let why = match answer {
         Err(failure) => failure.message.as_str(),

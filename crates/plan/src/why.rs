@@ -17,8 +17,8 @@ pub struct Because<'a, W, R> {
     pub wait: Wait<'a, R>,
     /// The step that is awaited.
     pub on: Step<'a, W, R>,
-    /// Whether the list contains the waits of `on` after an earlier entry that also awaits `on`. In this case, the list
-    /// does not repeat these waits after this entry. False if `on` has no waits.
+    /// True if the list already contains the waits of `on` at an earlier place. The list then does not repeat them
+    /// after this entry. False if `on` has no waits.
     pub is_repeated: bool,
 }
 

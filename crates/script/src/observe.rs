@@ -12,16 +12,16 @@ use crate::role::Role;
 /// `role` is the role of the script for this action.
 ///
 /// A status has three flags: `active`, `converging` and `failed`. A flag that the health check does not set keeps its
-/// recorded value. A health check sets all three flags to false if the instance no longer exists. The first row that
-/// fits the reported status applies:
+/// recorded value. If the health check sets all three flags to false, the instance is gone: it no longer exists. The
+/// first row that fits the reported status applies:
 ///
 /// | reported status | Start, Integrity | Stop | destroy | launch | any other action |
 /// |---|---|---|---|---|---|
 /// | `converging` is true | converging | converging | converging | converging | converging |
-/// | the health check set all three flags to false | absent | reached | reached | absent | absent |
+/// | the instance is gone | absent | reached | reached | absent | absent |
 /// | `failed` is true | differs | differs | differs | differs | can't tell |
 /// | `active` is true | reached | differs | differs | reached | can't tell |
-/// | all flags are false, but the health check did not set all | differs | reached | differs | reached | can't tell |
+/// | no flag is true, and the instance is not gone | differs | reached | differs | reached | can't tell |
 ///
 /// Each column applies to the actions in its heading. The headings "destroy" and "launch" are roles of scripts: the
 /// column applies to all actions whose script has this role. For example, the column "launch" applies to Create.
@@ -32,12 +32,11 @@ use crate::role::Role;
 ///
 /// The table has two exceptions:
 ///
-/// - This exception applies to destroy of an application if the job of the destroy script was not lost. The table then
-///   applies only if `failed` is true, or if the health check set all three flags to false. Otherwise, the observation
-///   is converging, because the application still exists.
-/// - This exception applies if the health check reports no status, and the first exception does not apply. The last
-///   recorded status then decides. If the recorded status is converging, the observation is converging. Otherwise, the
-///   observation is "can't tell", or "unanswered" if the output has no entry for the instance.
+/// - An application is destroyed, and the job of the destroy script was not lost. The observation is converging until
+///   the health check reports that the instance is gone or that `failed` is true.
+/// - The health check reports no status, and the first exception does not apply. If the recorded status is converging,
+///   the observation is converging. Otherwise, the observation is "can't tell", or "unanswered" if the output has no
+///   entry for the instance.
 pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> Observation {
     // An application is destroyed only when a script reports that the instance no longer exists or has failed.
     let is_destroy = matches!(role, Some(Role::Destroy)) && call.package.pins().is_some();

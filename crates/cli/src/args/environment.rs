@@ -161,8 +161,8 @@ pub(crate) struct EnvServiceAddArgs {
     #[command(flatten)]
     pub(crate) service: ServiceArgs,
 
-    /// Replace the present service that was launched from the same application as the new service. With --location,
-    /// replace the present scripting service
+    /// Replace the service that conflicts with the new one: a service of the same application, or, with --location, the
+    /// present scripting service
     #[arg(long)]
     pub(crate) replace: bool,
 

@@ -80,8 +80,7 @@ fn a_saved_plan_is_refused_after_another_observation() {
     assert_eq!(env.trace().iter().filter(|line| *line == "Install").count(), 1);
 }
 
-/// All parts are lost, and the health check fails. windlass must then heal no part. One line must warn of all parts
-/// without an answer.
+/// All parts are lost, and the health check fails. windlass must heal no part. One warning must cover all parts.
 #[test]
 fn a_check_that_fails_heals_nothing() {
     let env = six();

@@ -82,8 +82,8 @@ fn an_option_protects_the_whole_assembly() {
     env.ok(&["down", "h_bta"]);
 }
 
-/// A protection is lifted although a protected part has changed. The `up` that lifts the protection excludes the part
-/// with `--except`. So this `up` does not change the part.
+/// The desired values of protected parts have changed. An `up` that excludes the parts with `--except` must lift the
+/// protection, and must not change the parts. The next `up` must change them.
 #[test]
 fn a_protection_is_lifted_although_a_part_has_changed() {
     let env = TestEnv::with("h_bta");

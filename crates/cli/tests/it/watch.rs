@@ -348,7 +348,8 @@ fn a_check_that_cannot_run_heals_nothing() {
     watching.end();
 }
 
-/// The daemon is suspended, so samples are missing. The daemon must not heal a part because of these missing samples.
+/// The daemon is suspended for a time in which samples are due. After the suspension, the daemon must not heal a part
+/// because of the missing samples.
 #[test]
 fn a_suspended_daemon_heals_nothing() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Stop", "")]);

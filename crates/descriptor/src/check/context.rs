@@ -70,12 +70,11 @@ impl<'a> Said<'a> {
     }
 }
 
-/// The properties of an assembly that depend on a component. For each of these properties, the map contains the
-/// `${…}` that reads the component.
+/// The properties of an assembly that depend on a component. For each of these properties, the map contains the `${…}`
+/// that reads the component.
 ///
-/// A property depends on a component if its fixed value contains a `${…}` that reads the component. A property also
-/// depends on a component if its fixed value reads another property that depends on the component. In this case, the
-/// map contains the `${…}` of the other property for both properties.
+/// If property `a` reads property `b`, and `b` reads a component, both properties depend on the component. The map then
+/// contains the same `${…}` for `a` and `b`: the one in the value of `b`.
 pub(super) type Late<'a> = HashMap<&'a PropertyName, &'a Reference>;
 
 /// A running check of an assembly.

@@ -43,8 +43,8 @@ fn mutations_are_refused_in_time() {
     }
 }
 
-/// Returns the texts of those files in the folder of examples and in its subfolders whose file names begin with one of
-/// `names`.
+/// Searches the folder of examples, including its subfolders. If a file name begins with one of `names`, the result
+/// contains the text of the file.
 fn fixtures(names: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")];

@@ -79,8 +79,8 @@ fn observation(answer: &Answered) -> Option<&Observation> {
 }
 
 /// Returns the factories whose instances all seem to be gone. A factory is in the result if the checks report at least
-/// one of its instances as absent, and none as existing. Checks without a result are ignored. `owners` contains the
-/// factory of each checked application.
+/// one of its instances as absent, and none as existing. Checks without a result are ignored. Each checked instance
+/// belongs to an application. `owners` contains the factory of each such application.
 fn factories_without_instances(
     answers: &[Answered],
     owners: &BTreeMap<AssemblyName, AssemblyName>,

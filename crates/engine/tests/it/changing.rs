@@ -275,8 +275,8 @@ async fn a_state_is_reached_from_above_and_below() {
 }
 
 /// `g__1` has failed and can't be removed, so windlass must not create the pair of `g__1` with `b`. windlass must
-/// create the pair of `g__2`. windlass must not install `g__2` yet, because Install of a node requires the pairs of
-/// both nodes.
+/// create the pair of `g__2` with `b`. windlass must not install `g__2` yet, because its Install also waits for the
+/// missing pair of `g__1`.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_related_to_what_can_not_be_removed() {
     let rig = Rig::new(Effect::Once);

@@ -227,8 +227,8 @@ async fn killed_elsewhere_and_killed_here_the_jobs_of_here_are_found() {
     assert!(resumed > 100, "{resumed}");
 }
 
-/// The job of a call has ended, but the process is killed before it uses the answer. A process on another machine then
-/// reads the answer and can't use it. The call must count as failed, because no job of the call still runs.
+/// The job of a call ends, and windlass is killed before it uses the job's answer. Then windlass runs on another
+/// machine, and can't use the answer. The call must count as failed, because its job no longer runs.
 #[tokio::test(start_paused = true)]
 async fn killed_elsewhere_an_unusable_answer_is_a_failure() {
     let mut rig = Rig::new(Effect::Once);

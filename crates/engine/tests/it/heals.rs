@@ -81,8 +81,7 @@ async fn a_users_intent_resets_the_count_of_heals() {
     assert_eq!(heals(&rig).await, [0, 0]);
 }
 
-/// A heal of a policy must be counted when it starts. A retry of the failed heal must not be counted as another heal.
-/// The daemon's retry must not reset the count either, as an intent of a user would.
+/// A policy causes a heal. The heal fails, and the daemon retries it. windlass must count exactly one heal.
 #[tokio::test(start_paused = true)]
 async fn a_heal_that_fails_counts_once() {
     let rig = Rig::new(Effect::Repeatable);

@@ -141,9 +141,10 @@ async fn later_calls_use_the_new_package() {
     );
 }
 
-/// A broken package fails to install a part, and then fails to remove the leftovers. Windlass must install the part
-/// with the corrected package. If the driver keeps its instances when their package changes, windlass must also remove
-/// the leftovers with the corrected package; otherwise, with the broken one.
+/// A broken package fails to install a part, and fails once to remove the leftovers. In the next `up`, windlass must
+/// remove the leftovers, and then install the part with the corrected package. If the driver keeps its instances when
+/// their package changes, windlass must remove the leftovers with the corrected package, too. Otherwise, windlass must
+/// try the removal with the broken package again.
 #[tokio::test(start_paused = true)]
 async fn a_part_that_never_was_is_cleaned_up_with_the_corrected_package() {
     for keeps in [true, false] {

@@ -93,8 +93,9 @@ async fn outdated_inputs_do_not_prevent_the_resumption() {
     assert_eq!(rig.states("t").await, "a Active, b Active, c Active");
 }
 
-/// The first `up` of an assembly is killed after an output has changed that another part reads. The process must be
-/// resumed at every moment: it must create the missing parts, and must leave the reader as it is.
+/// `a` reads an output of `b`. The first `up` changes this output, and is killed at a different moment in each round.
+/// The daemon must resume the `up`, and create the missing parts. If `a` is already Active, the daemon must not replace
+/// `a`.
 #[tokio::test(start_paused = true)]
 async fn an_up_is_resumed_without_replacements_that_nobody_has_permitted() {
     let (mut killed, mut outdated) = (0, 0);
@@ -123,7 +124,8 @@ async fn an_up_is_resumed_without_replacements_that_nobody_has_permitted() {
     assert!(killed > 10 && outdated > 0, "{killed} {outdated}");
 }
 
-/// An interrupted command must not be called a second time, and no other part must be changed.
+/// A user has cancelled an upgrade. Then the call of a command is interrupted. The daemon must not call the command a
+/// second time, and must not continue the upgrade.
 #[tokio::test(start_paused = true)]
 async fn an_interrupted_command_is_only_settled() {
     let mut ended = 0;

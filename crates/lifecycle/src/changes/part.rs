@@ -203,8 +203,8 @@ impl<'a> Part<'a> {
     /// the step:
     ///
     /// - A part that is Broken, or that the plan heals, may still run. So the plan first lowers such a part, for
-    ///   example by a Stop. If the part does not go below the rank, it has reached the rank after the last step that
-    ///   lowers it. This step is the result.
+    ///   example by a Stop. Before the last of these steps, the part does not count as having reached any rank. If the
+    ///   part does not go below the given rank, the last of these steps is the result.
     /// - If the rank is that of Absent, the result is the step that removes the old instance. The same applies to the
     ///   rank of Created, if the resource declares neither Create nor Delete.
     /// - Otherwise, the result is the first step that raises the part to the rank, or to a higher rank.

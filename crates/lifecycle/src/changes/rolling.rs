@@ -5,9 +5,9 @@
 //! one sequence, from 1. The number of a batch is its *turn*. A part has the turn of the batch in which it changes.
 //! If a part changes outside of batches, its turn is 0.
 //!
-//! Some nodes of a group may be down before the plan begins. These nodes count towards the size of the group's first
-//! batch, and the second batch waits for their repair. But the repair itself waits for no batch. So the parts of these
-//! nodes have turn 0, like parts that change outside of batches.
+//! Some nodes of a group may be down before the plan begins. The repair of these nodes waits for no batch, so their
+//! parts have turn 0. Until the repair, these nodes count towards the limit: the first batch changes fewer other nodes,
+//! and the second batch waits for the repair.
 //!
 //! A *pair* is one source and one target of a relationship. If the two nodes of a pair go down in different turns,
 //! the plan re-creates the pair twice: once in each of the two turns.
@@ -308,7 +308,7 @@ struct Nodes {
     /// whose outputs are read only inside the part's own node.
     ///
     /// A re-installed part must go down together with the parts whose new outputs it reads. So if this set is not
-    /// empty, the nodes in `works` go down together with its parts, and cannot change in batches.
+    /// empty, the nodes in `works` cannot change in batches. They go down together with the parts of this set.
     follows: BTreeSet<ElementName>,
 }
 

@@ -28,15 +28,13 @@ pub(crate) struct Constraints<'a> {
     ///
     /// A pair is one source and one target of a relationship. A node of the pair changes in the batch.
     pub(crate) begins: Vec<(u32, Draft)>,
-    /// The steps that create certain pairs of relationships: at least one node of the pair belongs to a group that
-    /// changes in batches.
+    /// The steps that create relationships with nodes of groups, if the groups change in batches.
     ///
-    /// Each entry contains the number of the group, the number of the batch in which the step runs (its *turn*), and
-    /// the step. The next batch of the group waits for the step.
+    /// Each entry contains the number of the group, the *turn*, and the step. The turn is the number of the batch in
+    /// which the step runs. The next batch of the group waits for the step.
     ///
-    /// If the step runs outside of batches, the turn is 0. Then the first batch of the group waits for the step. There
-    /// is one exception: a first batch that only repairs nodes waits for nothing. In this case, the second batch waits
-    /// for the step.
+    /// Turn 0 means that the step runs outside of batches. The first batch of the group waits for such a step. But if
+    /// the first batch only repairs nodes, the second batch waits instead.
     ///
     /// The list may contain equal entries, because one step may create the pairs of several nodes of a group.
     pub(crate) completes: Vec<(u32, u32, Draft)>,
@@ -231,12 +229,15 @@ impl<'a> Constraints<'a> {
         found
     }
 
-    /// Returns the steps for which certain parts of the element `name` would wait if the plan lowered these parts. But
-    /// the plan contains no steps of these parts that could wait.
+    /// Returns the steps for which an element must wait on its way down, in place of a wait for the element `name`.
     ///
-    /// The function considers the waits at the [rank] `rank` and at all higher ranks. At each of these ranks, a part
-    /// can wait only if a step of the plan takes the part below the rank. The function [`passed`](Self::passed()) is
-    /// the same for the way up, and its documentation contains an example.
+    /// For example, `a` depends on `b`, and `b` depends on `c`. The plan lowers `a` and `c`, but has no step that
+    /// lowers `b`. For `b`, the function returns the steps that lower `a`. The caller makes the steps of `c` wait for
+    /// them.
+    ///
+    /// The function considers the waits of `name` at the [rank] `rank` and at all higher ranks. It returns the awaited
+    /// step of a wait if a part of `name` has no step that could wait, because no step takes the part below the rank of
+    /// the wait.
     pub(crate) fn passed_leaving(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.installed().filter(|_| self.lacks_down && !self.releases.is_empty()) else {
             return Vec::new();
@@ -278,13 +279,13 @@ impl<'a> Constraints<'a> {
         );
     }
 
-    /// Delays an element: the element reaches the [rank] `rank` only after the step `until`.
+    /// Delays an element: the element as a whole should reach the [rank] `rank` only after the step `until`.
     ///
-    /// If the element is a resource, the resource must wait. An assembly or a group reaches the rank together with its
-    /// last part, so the wait of one part is sufficient. Nevertheless, each part with a step to the rank gets a wait as
-    /// a *soft constraint*. The planner drops those of these waits that would close a cycle. If every part has a step
-    /// to the rank, the planner keeps at least one of the waits. If a part has no such step, the planner may drop all
-    /// of the waits.
+    /// A resource always waits. If the element is an assembly or a group, its parts wait, but the planner may drop a
+    /// wait to avoid a cycle (a *soft constraint*). If every part has a step to the rank, the planner keeps at least
+    /// one of the waits. One wait is sufficient, because the element reaches the rank together with its last part. If a
+    /// part has no step to the rank, the planner may drop all of the waits. In this case, the element may reach the
+    /// rank too early.
     pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: Draft, why: Why) {
         let priority =
             if element.kind == ElementKind::Resource { Priority::Required } else { Priority::Strong };
@@ -314,16 +315,17 @@ impl<'a> Constraints<'a> {
         self.graph.settle_soft_constraints();
     }
 
-    /// Turns each recorded wait of an element ([`Hold`]) into waits of steps. The waiting steps belong to the parts
-    /// of the element.
+    /// Turns each recorded wait of an element ([`Hold`]) into waits of steps. The waiting steps belong to the parts of
+    /// the element.
     ///
-    /// The key of each entry in `holds` contains an element and a [rank]. If `up` is set, the parts of the
-    /// element wait before they reach this rank. Otherwise, they wait before they leave this rank.
+    /// The key of each entry in `holds` contains an element and a [rank]. If `up` is set, the parts of the element wait
+    /// before they reach this rank. Otherwise, they wait before they leave this rank.
     ///
-    /// A wait is either required, or a soft constraint, which the planner may drop. If an element has several parts and
-    /// several required waits, all parts wait for one common barrier. A soft constraint applies to each part
-    /// separately. So the planner can drop the wait of one part and keep the waits of the other parts. If `up` is set
-    /// and every part has a step that can wait, the planner must keep the wait of at least one part.
+    /// If an element has several parts and several required waits, all parts wait for one common barrier.
+    ///
+    /// A *soft constraint* is a wait that the planner may drop to avoid a cycle. Each part gets a soft constraint of
+    /// its own. If `up` is set and every part has a step that can wait, the planner keeps at least one of these
+    /// constraints. This is sufficient to delay the element as a whole.
     fn add_holds(&mut self, holds: Holds, up: bool) {
         let Some(topology) = (if up { self.desired() } else { self.installed() }) else { return };
         for ((place, rank), all) in holds {
@@ -386,16 +388,15 @@ fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
     if rank == rank::CREATED { part.steps.up_to(rank) } else { part.steps.enter(rank) }
 }
 
-/// Returns the steps for which certain resources inside the element `name` should wait. But the plan contains no steps
-/// of these resources that could wait.
+/// Returns the steps for which the element `name` should wait, but can't, because a resource inside `name` has no step
+/// that could wait.
 ///
-/// `holds` contains the waits; see [`Hold`]. Each wait belongs to a [rank]. The step in which a resource reaches or
-/// leaves this rank should wait for the step [`Hold::until`]. If a resource has no step that reaches or leaves the
-/// rank, the resource can't wait. For such a resource and rank, `lacks` returns `true`.
+/// `holds` contains the waits; see [`Hold`]. Each wait belongs to a [rank] that resources reach or leave. For a
+/// resource and a rank, `lacks` returns `true` if the resource has no step that reaches or leaves this rank. The
+/// function returns [`Hold::until`] of each wait that applies to such a resource and rank.
 ///
-/// A wait of an element applies to every resource inside the element. So the function reads the waits of `name`, of
-/// the elements inside `name`, and of the elements that contain `name`. It reads only waits at the ranks in
-/// `ranks`, and calls `lacks` only for resources inside `name`.
+/// A wait of an element applies to every resource inside the element. So the function reads the waits of `name`, of the
+/// elements inside `name`, and of the elements that contain `name`. It reads only waits at the ranks in `ranks`.
 fn open_holds(
     topology: &Topology,
     holds: &Holds,

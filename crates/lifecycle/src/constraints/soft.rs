@@ -5,10 +5,10 @@
 //! Dropping as few of them as possible is the feedback arc set problem, which is NP-hard. So the algorithm drops few
 //! constraints in one pass, perhaps not the fewest.
 //!
-//! Several soft constraints may form a *whole*: a set of constraints of which the planner must keep at least one. The
-//! name refers to an assembly as a whole. For example, all parts of an assembly should wait for the creation of a
-//! relationship. If no part waited, the assembly as a whole could be Active before the relationship exists. The wait of
-//! one part is sufficient. If no part can wait without a cycle, planning fails.
+//! Several soft constraints may form a *whole*: a set of constraints of which the planner must keep at least one. For
+//! example, an assembly as a whole may become Active only after the creation of a relationship. An assembly becomes
+//! Active together with its last part. So each part gets a soft constraint, but the planner needs to keep only one of
+//! them. If each of them would close a cycle, planning fails.
 //!
 //! 1. The function [`order`] sorts the steps so that at least one constraint of each whole is satisfied. The function
 //!    uses Kahn's algorithm, but begins with the last step of the order.

@@ -85,7 +85,7 @@ pub struct ElementNow {
     /// numbers.
     pub installed_by: u64,
     /// The outputs whose value did not change when the element was last re-created. Each output comes with the number
-    /// of a process. Among the successive instances with the present value, this process installed the first one.
+    /// of the process since which the output has had its present value.
     pub unchanged_outputs: BTreeMap<PropertyName, u64>,
     /// The number of the process that last installed or reconfigured the element; 0 if unknown.
     ///
@@ -93,8 +93,8 @@ pub struct ElementNow {
     /// For example, process 5 configured the element, and process 7 installed a part with another output. Process 7 then
     /// failed before it could reconfigure the element. So the element still has the old output of that part.
     pub configured_by: u64,
-    /// The properties of the element with a new value that its instance has not received yet. Each property comes with
-    /// its old value, which the instance last received; `None` if the old value is secret.
+    /// The properties whose new values the instance of the element has not received yet. Each property comes with the
+    /// value that the instance last received; `None` if this value is secret.
     ///
     /// For example, a Reconfigure of another part has changed an output, and the element reads this output.
     pub outdated: BTreeMap<PropertyName, Option<Value>>,

@@ -20,9 +20,10 @@ use super::as_of;
 /// A resource belongs to the version from which it last got values. The result contains a copy of the resource from
 /// this version.
 ///
-/// For a relationship, a version counts if a resource of the sources or targets belongs to this version. The newest
-/// version always counts. The relationship is copied from the oldest version that counts. The sources and targets of
-/// the later versions that count are added, so that the plan can remove every created pair.
+/// A relationship is merged from several versions: the newest version, and each version to which a resource of its
+/// sources or targets belongs. The result has the sources and targets of all these versions, so that the plan can
+/// remove every created pair. All other data is copied from the oldest of these versions in which the relationship has
+/// operations.
 ///
 /// The plan removes a created pair by the operations of its relationship. So the result must contain the relationship,
 /// with operations and with both nodes of the pair. If any of these is missing, the function searches `versions`, the

@@ -67,19 +67,19 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Returns the outputs for which the creation of a relationship waits: one [`Read`] for each part that
-    /// publishes them.
+    /// Returns the outputs for which the creation of a relationship waits: one [`Read`] for each part that publishes
+    /// them.
     ///
-    /// The result is sorted by the publishing part. The relationship waits for the outputs that these properties
-    /// read:
+    /// The result is sorted by the publishing part. The creation needs the values of the following properties, and
+    /// waits for the outputs that they read:
     ///
-    /// - its own properties,
-    /// - those properties of its sources and targets that its own properties read,
+    /// - the properties of the relationship,
+    /// - the properties of sources and targets that the relationship reads, for example by `${source.address}`,
     /// - the properties of the resources on which its operations are called.
     ///
-    /// `installs` tells whether the plan installs an element. The installation already waits for the outputs that the
-    /// properties of this element read. So if the relationship is created only after the element is Installed, the
-    /// function skips these properties in the last two entries of the list.
+    /// `installs` tells whether the plan installs an element. Such an element already waits for these outputs before
+    /// its installation. So the function skips the properties of the element if the relationship is created only after
+    /// the installation.
     pub(crate) fn relationship(
         &mut self,
         relationship: &'a Relationship,
@@ -112,11 +112,11 @@ impl<'a> Reads<'a> {
         Ok(one_each(&mut self.found))
     }
 
-    /// Finds the outputs that the property `name` of `element` reads, and the parts that publish these outputs. Each
-    /// found [`Read`] names the property `reader`, which needs the value of `name`, and contains the place of `reader`
-    /// in the descriptor (`origin`). There are two cases:
+    /// Finds the outputs that the property `name` of `element` reads. A relationship needs the value of `name`, so its
+    /// creation waits for these outputs. The reason of the wait mentions the property `reader`, and the place of
+    /// `reader` in the descriptor (`origin`). There are two cases:
     ///
-    /// - `element` is a source or target of a relationship, and the property `reader` of the relationship reads the
+    /// - `element` is a source or target of the relationship, and the property `reader` of the relationship reads the
     ///   property `name`. For example, the relationship has the property `url: ${source.address}`. In this example,
     ///   `reader` is `url`, and `name` is `address`.
     /// - An operation of the relationship is called on the resource `element`, and receives the property `name` of

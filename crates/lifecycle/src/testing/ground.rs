@@ -425,9 +425,8 @@ impl Ground {
     /// So `part` may reach the rank before the creation in two cases:
     ///
     /// - Another part is still below the rank. Then the assembly is below the rank, too.
-    /// - Another part already had the rank when the process began. Then the plan may contain no step that brings this
-    ///   other part to the rank. If every part had such a step, the planner would keep the wait of at least one part.
-    ///   Without this step, the planner may drop the waits of all parts.
+    /// - Another part already had the rank when the process began. In this case, the planner may drop the waits of all
+    ///   parts for the creation.
     fn may_arrive_early(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
         let before = |name: &ElementName| self.before.get(name).and_then(|state| state.rank());
         whole

@@ -262,8 +262,9 @@ relationships:
     ");
 }
 
-/// A relationship has each of the four combinations of modifiers for its source and its target. Each service is brought
-/// up and taken down. The required states of the ends are Active or lower.
+/// Each case gives the source and the target of a relationship another combination of required states and modifiers.
+/// windlass must create the relationship before an end with `pre` reaches its required state. An end with `post` must
+/// reach its state first.
 #[test]
 fn modifiers_in_all_combinations() {
     let of = |states, source, target| {

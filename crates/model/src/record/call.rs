@@ -254,8 +254,8 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    /// Tells whether an action with a failure of this kind did not run to its end: it did not begin, or its outcome is
-    /// unknown. If the action is a health check, such a failure says nothing about the checked element.
+    /// Returns `true` if an action with a failure of this kind did not begin, or if its outcome is unknown. If the
+    /// action is a health check, such a failure says nothing about the checked element.
     pub fn could_not_run(self) -> bool {
         match self {
             Self::Refused | Self::Capacity | Self::Infrastructure | Self::Lost => true,

@@ -64,9 +64,8 @@ impl Item {
     }
 }
 
-/// Converts a count of characters or lines to `u32`. For a count above `u32::MAX`, the result is `u32::MAX / 1024`. The
-/// product of this number and a size in pixels does not overflow. The counts of a real drawing are far below both
-/// numbers.
+/// Converts a count of characters or lines to `u32`. If the count does not fit, the result is a smaller number, which
+/// callers can multiply by a size in pixels without overflow.
 pub(super) fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX / 1024)
 }

@@ -35,9 +35,11 @@ fn is_port(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Tells whether a pattern contains a colon outside of ranges, as an IPv6 address does. The caller passes the text
-/// before a colon. If a range is not closed in this text, the colon belongs to the range, and the function also returns
-/// `true`.
+/// Tells whether the colon that follows `pattern` does not separate a host name from a port. The result is `true` in
+/// two cases:
+///
+/// - `pattern` contains another colon outside of ranges, as an IPv6 address does.
+/// - A range in `pattern` is not closed. The colon that follows `pattern` is then a part of this range.
 fn has_colon(pattern: &str) -> bool {
     let mut inside = false;
     for c in pattern.chars() {

@@ -32,9 +32,9 @@ struct Recorded {
     stdout: String,
 }
 
-/// Returns the recorded runs whose input and output files exist in the corpus. Also returns the number of files in the
-/// folder that a test excludes. A test checks only one file of each run: the input or the output. If there is no
-/// corpus, returns the reason why the test is skipped.
+/// Returns the recorded runs whose input and output files exist in the corpus. Each test checks one file of each run:
+/// the input or the output. The function also returns the number of the remaining files in the folder, which the test
+/// does not check. If there is no corpus, returns the reason why the test is skipped.
 fn recorded() -> Result<(Vec<Recorded>, usize), String> {
     let folder = corpus().join("tonomi/traffic");
     let files: Vec<_> = std::fs::read_dir(&folder).into_iter().flatten().collect();

@@ -276,7 +276,8 @@ async fn a_job_with_secrets_is_alone_unless_the_location_shares() {
     }
 }
 
-/// The secrets of a discovery are the secret properties of its location.
+/// A discovery runs in a location with a secret property. Its job must be alone in its container, unless the location
+/// has [`PoolSecrets::Shared`].
 #[tokio::test]
 async fn a_discovery_with_secrets_is_alone_unless_the_location_shares() {
     let place = Place::new();

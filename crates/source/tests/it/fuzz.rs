@@ -60,7 +60,8 @@ fn fixed_once(diagnostics: &Diagnostics) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Fragments that have a meaning in YAML, or in the search for the cause of a syntax error.
+/// Fragments from which the tests make documents: pieces of YAML syntax, and typical mistakes such as an invisible
+/// character.
 const PIECES: [&str; 53] = [
     "a",
     "b: ",

@@ -175,9 +175,8 @@ impl Parts {
         Eval::later(Arc::new(rebuild(&mut self)), info)
     }
 
-    /// Returns the expression that the next pass evaluates for one part: the part itself, or what remains of it. The
-    /// first call of this method returns the expression for the first part, the second call for the second part, and so
-    /// on. The order of the parts is the order in which this pass has evaluated them. For an example, see
+    /// Returns the new expression for one part: the part itself, or what remains of it. The first call is for the part
+    /// that was evaluated first, the second call for the next part, and so on. For an example, see
     /// [`later`](Self::later).
     pub(crate) fn next(&mut self) -> Child {
         self.taken += 1;

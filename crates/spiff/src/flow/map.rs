@@ -151,9 +151,9 @@ fn keep(work: &mut Work, key: &Arc<str>, child: Node) {
 /// Evaluates `child`, the value of the merge key in the map `whole`. Stores in `work` the fields that the merge key
 /// inserts. Returns the effect of the merge key on the map.
 ///
-/// The merge key may select a path in the stubs, such as `other.path` in `<<: (( merge other.path ))`. In this case,
-/// the function changes `env`: the fields of the map, which the caller evaluates later with `env`, read the stubs at
-/// this path.
+/// The merge key may select a path in the stubs, such as `other.path` in `<<: (( merge other.path ))`. The function
+/// then stores this path in `env`. If the caller evaluates a field of the map with this `env`, the field takes its
+/// value from the stubs, below this path.
 fn base(
     work: &mut Work,
     child: &Node,

@@ -271,9 +271,10 @@ impl Environments<'_> {
         }
     }
 
-    /// Adds a service to an environment. If `replaces` is true, the new service replaces the existing service with
-    /// which it conflicts. A new assembly conflicts with a service of the same application, unless the assembly is a
-    /// factory. A new location conflicts with the existing scripting service.
+    /// Adds a service to an environment. The service is an assembly, or a location that becomes the scripting service.
+    /// An assembly conflicts with a service of the same application, unless the new assembly is a factory. A location
+    /// conflicts with an existing scripting service. If `replaces` is true, the new service replaces the service with
+    /// which it conflicts.
     ///
     /// # Errors
     /// Returns [`ApplicationError::NotLaunched`] for an assembly that was not launched from an application.
@@ -333,11 +334,10 @@ impl Environments<'_> {
         self.change(name, |environment, _| environment.bind(choice.clone())).await
     }
 
-    /// Checks that the user may choose the service `choice.chosen` for the component `choice.component`. This component
-    /// belongs to the manifest of the service `choice.service`. Refuses the choice in two cases:
+    /// Checks whether the user may make this choice. Refuses the choice in two cases:
     ///
-    /// - The manifest of the service `choice.service` does not contain the component.
-    /// - The service `choice.chosen` does not expose all pins of the component.
+    /// - The manifest of the service `choice.service` does not contain the component `choice.component`.
+    /// - The service `choice.chosen` does not expose all pins of this component.
     async fn fits(&self, name: &DocumentName, choice: &Choice) -> Result<(), Error> {
         let environment = self.find(name).await?;
         let known = environment.service(&choice.service).and(environment.service(&choice.chosen));

@@ -10,7 +10,7 @@ use windlass_project::{ImageUse, RuntimeKind, Setting, SettingProblem};
 
 use super::factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory, RuntimeView};
 
-/// A kind of runtime with only one runtime. This runtime is open, and serves all locations of the kind.
+/// A kind of runtime. All locations of this kind use the same runtime, which is already open.
 #[derive(Clone)]
 pub(super) struct Fixed {
     runtime: Arc<dyn Runtime>,

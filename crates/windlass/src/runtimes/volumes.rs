@@ -1,4 +1,4 @@
-//! The check of the volumes in `windlass.yaml` by the rule of a runtime.
+//! The check of a location's volumes in `windlass.yaml`. The rule for valid volumes depends on the kind of runtime.
 
 use windlass_driver::Location;
 use windlass_executor::{JobProblem, VolumeName};

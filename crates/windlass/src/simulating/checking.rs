@@ -177,9 +177,12 @@ impl Host<'_> {
     /// Returns the results of a health check of the applications in `part` without a call of the driver. The method
     /// takes the output of the script from the file of answers, and reads the results from this output.
     ///
-    /// Returns `None` if the driver must be called. In one case, the script really runs: the simulation has a runtime,
-    /// and the file has no answer for any of the applications. In the other case, the simulated script fails or reaches
-    /// its timeout. The script does not run in this case: the driver derives the failure from the simulated output.
+    /// Returns `None` in two cases. The caller must then call the driver:
+    ///
+    /// - The simulation has a runtime, and the file has no answer for any of the applications. The driver really runs
+    ///   the script.
+    /// - The simulated script fails or reaches its timeout. The driver derives the failure from the simulated output,
+    ///   and does not run the script.
     fn printed(
         &self,
         now: Timestamp,

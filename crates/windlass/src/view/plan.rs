@@ -161,8 +161,8 @@ pub struct BecauseView {
     pub clause: String,
     /// The place of the declaration that causes the wait.
     pub origin: Option<Origin>,
-    /// Whether the waits of the awaited step follow an earlier entry with the same awaited step. If so, the list does
-    /// not repeat these waits after this entry. False if the awaited step has no waits.
+    /// True if the list already contains the waits of the awaited step at an earlier place. The list then does not
+    /// repeat them after this entry. False if the awaited step has no waits.
     pub repeated: bool,
 }
 

@@ -1,5 +1,4 @@
-//! The life of a project: a sequence of commands that a test executes. The test kills each command a few times. The
-//! project decides where its scripts run.
+//! The life of a project: a sequence of commands that a test executes. The test kills each command a few times.
 
 use std::{
     collections::BTreeSet,
@@ -227,8 +226,8 @@ fn strip(value: &mut Value) {
     }
 }
 
-/// Derives the trace line that a job has written from the job's entry in the log. Returns `None` for an operation. The
-/// trace line of an operation contains arguments, and the log does not contain these.
+/// Derives a job's trace line from the job's log entry. Returns `None` for an operation: its trace line contains
+/// arguments, and the log does not contain these.
 fn line(job: &Value) -> Option<String> {
     let (action, element) = (job["action"].as_str()?, job["element"].as_str()?);
     let is_transition = !action.contains("Relationship");

@@ -22,8 +22,8 @@ pub(crate) struct Report(Arc<Mutex<Out>>);
 
 struct Out {
     stdout: io::Stdout,
-    /// File in the job's volume that contains a copy of all lines. `None` if the file can't be created, or if the job
-    /// ends when its client has gone (`kill` in `main.rs`). Such a job needs no copy.
+    /// File in the job's volume that contains a copy of all lines. `None` if the file can't be created, or if
+    /// `must_finish` of the job is false (see `spec.rs`).
     copy: Option<File>,
 }
 

@@ -196,9 +196,8 @@ fn after_target_rests(
     }
 }
 
-/// Makes those sources in `moving` that go down wait for the steps in `ceased`. These steps remove the pairs of the
-/// source with all targets. Until then, the source keeps the state that the relationship requires. The other sources in
-/// `moving` change in another way, and need not wait.
+/// Makes sources wait for the steps in `ceased`, which remove the pairs of the sources. Until then, each source keeps
+/// the state that the relationship requires. The function delays only those sources in `moving` that the plan lowers.
 fn hold_sources_leaving<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,

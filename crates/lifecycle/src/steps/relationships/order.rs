@@ -26,9 +26,9 @@ use crate::rank;
 /// which the plan does not change. The function `passed` knows only the waits that exist already. So `order` handles
 /// the relationships in the order of [`in_order`]. For steps to lower states, `order` uses the reverse order.
 ///
-/// A step that creates a relationship with operations may also require a state of a part such as `b`. Then this step
-/// waits for the steps of `c`. [`Constraints::arrivals`] lists all such requirements. The parameter `arrivals` contains
-/// ranges of positions in this list: the requirements of `relations[i]` are at the positions `arrivals[i]`.
+/// The function also adds waits to steps that create relationships with operations. For example, such a step requires
+/// that `b` from the example above is Active. Then the step waits for the steps of `c`. [`Constraints::arrivals`] lists
+/// the states that the steps require. The entries for `relations[i]` are at the positions `arrivals[i]` of this list.
 pub(super) fn order(
     constraints: &mut Constraints<'_>,
     relations: &[Relation<'_>],

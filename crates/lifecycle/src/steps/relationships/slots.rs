@@ -13,20 +13,20 @@ use super::relation::Node;
 
 /// The turn (the number of the batch) in which the plan removes, creates or re-creates a pair.
 ///
-/// Turn 0 stands for all steps outside of batches. In a plan without batches, all pairs have turn 0.
+/// Turn 0 means that the plan changes the pair outside of batches, together with nodes that are in no batch. In a plan
+/// without batches, all pairs have turn 0.
 ///
-/// `None` means that the pair has no turn. If the plan removes such a pair, the removal comes before the source or the
-/// target leaves the state that the relationship requires. If the plan creates such a pair, the creation comes after
-/// the source and the target have reached their required states. In a plan with batches, a pair has no turn in these
-/// cases:
+/// `None` means that the pair depends on both its nodes, even if they change in different batches. The plan removes
+/// such a pair before either node leaves the state that the relationship requires. It creates such a pair after both
+/// nodes have reached their required states. In a plan with batches, the slot is `None` in these cases:
 ///
-/// - One of its nodes is *tied* to several batches. For example, the node may be an assembly with parts
-///   in two batches.
+/// - A node of the pair is *tied* to several batches. For example, the node may be an assembly with parts in two
+///   batches.
 /// - The relationship is *suspended* (removed before the first batch, and created again after the last one), and both
 ///   nodes go down, but not in the same turn.
 /// - The plan removes the pair for good, and no batch replaces a node of the pair.
-/// - The plan removes the pair for good. A batch replaces one of its nodes, and the other node goes down outside of
-///   this batch.
+/// - The plan removes the pair for good. A batch replaces one node, and the other node goes down in another batch or
+///   outside of all batches.
 pub(super) type Slot = Option<u32>;
 
 /// The [`Slot`] of a pair if neither its source nor its target changes in a batch.
@@ -48,9 +48,8 @@ pub(super) struct InSlot<'s> {
 
 /// The steps that remove or create the pairs of a relationship, and the sources that wait for these steps.
 ///
-/// Each step has a [`Slot`]: the batch in which the step runs. A source has one entry for each of its pairs. The slot
-/// of the entry is the batch in which the plan removes or creates this pair. The caller uses
-/// [`each_slot`](Self::each_slot) to make the sources of each slot wait for all steps with the same slot.
+/// Both lists are grouped by [`Slot`] (batch): the sources of a slot wait for the steps of the same slot. The caller
+/// uses [`each_slot`](Self::each_slot) to add these waits.
 #[derive(Default)]
 pub(super) struct Concerned {
     /// The sources of the pairs. Each entry contains the slot of a pair, and the position of its source in the caller's
@@ -101,14 +100,14 @@ pub(super) fn is_done(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| node.path.rolls.turn <= turn)
 }
 
-/// Returns the batch in which the plan removes an existing pair, as a [`Slot`]. If the pair is still wanted, the
-/// plan re-creates the pair in the same batch.
+/// Returns the batch in which the plan removes an existing pair, as a [`Slot`]. If the pair is still wanted, the plan
+/// re-creates the pair in the same batch.
 ///
-/// Usually, there is only one such batch, and the second value is `None`. But if the source and the target go down in
-/// different batches, the plan removes and re-creates the pair twice, once in each batch. Then the first value is the
-/// earlier batch, and the second value is the later batch. If the relationship of such a pair is `suspended`, the plan
-/// instead removes the pair once, before the first batch, and creates it after the last batch. Then both values are
-/// `None`.
+/// The second value is a second batch in which the plan removes and re-creates the pair; usually `None`. There are two
+/// batches if the source and the target go down in different batches. The first value is the earlier one.
+///
+/// If the relationship is `suspended`, such a pair is instead removed before the first batch, and created after the
+/// last batch. Then the first value is the slot `None`, and there is no second batch.
 pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (Slot, Option<Slot>) {
     if source.path.rolls.tied || target.path.rolls.tied {
         return (None, None);

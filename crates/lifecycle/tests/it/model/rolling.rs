@@ -454,9 +454,10 @@ fn a_plan_tells_which_batch_is_in_progress() {
 
 /// A case that random tests found: the relationship `r1` connects a part with a group that changes in two batches.
 ///
-/// The new relationship `r0` has the same ends. Because of its modifier `pre`, `r0` must exist with all nodes before
-/// the part is installed. Therefore, the first batch can't create `r1`. windlass must cease `r1` before the first
-/// batch, and create it again after the last batch.
+/// The new relationship `r0` connects the same part and group. Because of its modifier `pre`, `r0` must exist with all
+/// nodes before the part is installed. So the part is not installed before the last batch. `r1` requires an installed
+/// part, so the first batch can't create `r1`. windlass must cease `r1` before the first batch, and create `r1` again
+/// after the last batch.
 #[test]
 fn a_relationship_that_no_batch_can_create_is_suspended() {
     let version = |reads, kind, turns: Option<Tie>| {
@@ -526,8 +527,8 @@ fn pairs_of_an_assembly_that_loses_a_part_are_ceased_once_a_turn() {
     }
 }
 
-/// A case that random tests found: a relationship calls an operation of a node in a later batch. The node reads a new
-/// output. windlass must call the operation only after the output is known.
+/// A case that random tests found: a relationship calls an operation of a node. The node belongs to a later batch, and
+/// reads a new output. windlass must call the operation only after the output is known.
 #[test]
 fn the_values_of_called_nodes_are_known() {
     let version = |value, is_old: bool| {

@@ -235,8 +235,8 @@ impl<'a> Run<'a> {
 
     /// Tells whether the engine would refuse a pair because of its source.
     ///
-    /// The engine refuses a pair only if two conditions hold. First, the source has not reached the end state of a
-    /// step. Second, the present state of the source is too low for the pair, or a value that the pair reads is
+    /// The engine refuses a pair only if two conditions hold. First, an earlier step of the source has failed or was
+    /// skipped. Second, the source or the target does not have its required state, or a value that the pair reads is
     /// missing.
     fn is_stuck(&self, key: &PairKey) -> bool {
         let ground = &self.world.ground;
@@ -281,8 +281,8 @@ impl<'a> Run<'a> {
             && keys.iter().any(|key| has_fallen(&key.source) || has_fallen(&key.target))
     }
 
-    /// Asserts that the ends of a pair have their required states when it is created or ceased. The creation of a pair
-    /// calls operations of elements. Also asserts that the values of these elements are known.
+    /// Asserts that the source and the target have their required states when a step creates or ceases a pair. If the
+    /// creation calls an operation of an element, also asserts that the values of this element are known.
     fn check_ends(&self, work: &Work) {
         let (direction, keys) = self.keys(work);
         for key in &keys {

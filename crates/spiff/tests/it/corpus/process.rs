@@ -380,9 +380,9 @@ fn eval_case(case: &Json) -> Outcome {
     }
 }
 
-/// Returns a document for a case that has no document of its own. Such a case has an expression, and values for a stub.
-/// For each name in the expression, the case also has a value or a further expression. The expression `merge` is placed
-/// at the path that it reads in the stub, and any other expression at `the-result`.
+/// Returns a document for a case that has no document of its own. The stub gets the values in `stub_values` of the
+/// case. The template gets the values in `refs`, and the expression of the case. The path of the expression is
+/// `ast.Path` for `merge`, and `the-result` for any other expression.
 fn made_document(case: &Json) -> Json {
     let expression = |json: &Json| match json.get("$expr").map(|tree| (tree["node"].as_str(), tree)) {
         None => json.clone(),
@@ -415,8 +415,8 @@ fn made_document(case: &Json) -> Json {
     json!({ "source": template.to_string(), "stubs": [stub.to_string()], "result_path": path })
 }
 
-/// Converts a float from the notation with `$float` to a JSON number. The expected values of evaluation cases are JSON
-/// numbers, both for floats and for integers.
+/// Converts a float from the notation with `$float` to a JSON number, because the expected value of a case is a JSON
+/// number.
 fn number(json: Json) -> Json {
     match json.get("$float").and_then(Json::as_str).and_then(|text| text.parse::<f64>().ok()) {
         Some(float) => json!(float),

@@ -89,8 +89,8 @@ pub async fn end_once(harness: &impl Harness) {
     assert_eq!(store.assemblies(None, 1).await.unwrap(), []);
 }
 
-/// A request can be withdrawn until a process begins it. `withdraw` returns the request's final record, even if a
-/// process has begun the request.
+/// A request can be withdrawn until a process begins it. If a request was begun or withdrawn already, `withdraw` must
+/// return its record unchanged.
 pub async fn are_withdrawn_unless_begun(harness: &impl Harness) {
     let store = harness.open().await;
     let [first, second] = [3, 4].map(|id| request(&name("h_bta"), id));
