@@ -190,7 +190,8 @@ fn doomed(
 /// - the versions from which existing elements got their values,
 /// - the newest version that names the package of an existing element, if the desired version does not use this
 ///   package,
-/// - the newest version with the operations of an existing pair, if the desired version does not declare the pair.
+/// - for each existing relationship between two elements that the desired version no longer declares: the newest
+///   version that declares it.
 fn in_force(snapshot: &Snapshot, versions: &[VersionRecord]) -> BTreeSet<ProcessId> {
     let assembly = &snapshot.assembly;
     let made = snapshot.elements.values().filter_map(|element| element.made.as_ref());

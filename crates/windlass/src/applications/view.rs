@@ -124,8 +124,8 @@ pub struct ApplicationView {
     /// The title of the application's factory; `None` for a factory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factory: Option<String>,
-    /// The title of the application whose existing instances the factory's discovery script finds. `None` for an
-    /// application, and for a factory without discovery.
+    /// For a factory with a discovery: the title of the application whose instances the discovery finds. `None` for all
+    /// other manifests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application: Option<String>,
     /// The Quartz expression for the times of the factory's discovery. `None` for an application, and for a
