@@ -10,7 +10,9 @@ use windlass_model::record::{
     Assumption, CallRecord, CallState, Event as Happening, EventDraft, Failure, ProcessRecord, ProcessStatus,
 };
 use windlass_model::resolve::MAX_VALUE;
-use windlass_model::{AssemblyName, CallId, ElementName, InstanceId, ProcessId, PropertyName, Topology};
+use windlass_model::{
+    Action, AssemblyName, CallId, ElementName, InstanceId, ProcessId, PropertyName, Topology, Transition,
+};
 use windlass_store::{Batch, Change, Lease, Snapshot};
 
 use super::core::Engine;
@@ -183,8 +185,11 @@ impl Engine {
         let calls = snapshot.calls.clone();
         let assume = request.answer.as_ref();
         let is_answered = |call: &&CallRecord| assume.is_some_and(|answer| answer.is_about(call));
-        let removed = calls.iter().filter(|call| request.removes(&call.element)).map(|call| call.id.clone());
-        let removed = removed.collect();
+        let creates = |call: &&CallRecord| {
+            matches!(call.action, Action::Transition(Transition::Create | Transition::Install))
+        };
+        let removed = calls.iter().filter(creates).filter(|call| request.removes(&call.element));
+        let removed = removed.map(|call| call.id.clone()).collect();
         let answered = calls.iter().filter(is_answered).map(|call| call.id.clone()).collect();
         let jobs = snapshot.jobs.iter().map(|job| (job.id.clone(), job.clone())).collect();
         let elsewhere = self.elsewhere(&snapshot);
