@@ -295,6 +295,7 @@ async fn killed_while_something_is_on_its_way_it_is_looked_at_again() {
     rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
     assert_eq!(rig.strings.calls(), ["a Install", "a Configure", "a Start"]);
     assert_eq!(rig.states("t").await, "a Active");
+    assert!(rig.look("t").await.calls.is_empty());
 }
 
 /// A call of a killed `down` that removes a part may still be converging. The next `down` waits for the call, as `retry`
@@ -342,6 +343,7 @@ async fn killed_while_something_is_on_its_way_it_may_be_ready_after_the_time_lim
     rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
     assert_eq!(rig.strings.calls(), ["a Install", "a Configure", "a Start"]);
     assert_eq!(rig.states("t").await, "a Active");
+    assert!(rig.look("t").await.calls.is_empty());
 }
 
 /// The effect of a lost job is observed. If the process dies before it records the observation, the job
