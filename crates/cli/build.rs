@@ -15,8 +15,9 @@ fn main() {
     }
 }
 
-/// Returns the path of `libgcc_eh.a`, the static library for unwinding. Returns `None` if the compiler has no such
-/// file, in a cross build, and for a target without glibc. The linker then uses its default library.
+/// Returns the path of `libgcc_eh.a`, the static library for unwinding. Returns `None` in three cases: the build is a
+/// cross build, the target does not use glibc, or the compiler has no such file. The linker then uses its default
+/// library.
 fn static_unwinder() -> Option<PathBuf> {
     let is_for_this_system = variable("TARGET") == variable("HOST");
     if !is_for_this_system || variable("CARGO_CFG_TARGET_ENV")? != "gnu" {

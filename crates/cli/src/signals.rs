@@ -13,8 +13,8 @@ use windlass::engine::Stop;
 use crate::exit;
 use crate::output::{is_closed, tell};
 
-/// The time between stopping the jobs and the message `still waiting`. The message tells the user how to exit at
-/// once. The program prints it only if it still runs.
+/// The time between stopping the jobs and the message `still waiting`. If the program still runs after this time, the
+/// program prints the message. The message tells the user how to exit at once.
 const SLOW: Duration = Duration::from_secs(5);
 
 /// Starts to listen for SIGINT, SIGTERM and SIGHUP. After the first signal, running jobs have the time

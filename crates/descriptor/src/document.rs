@@ -125,8 +125,9 @@ pub struct AssemblyDescriptor {
     /// its source to a requirement of its target. So if a relationship uses a capability of the assembly, the
     /// assembly is the source of the relationship.
     pub capabilities: IndexMap<String, Span>,
-    /// Requirements of the assembly, with the places of their names. If a relationship uses a requirement of the
-    /// assembly, the assembly is the target of the relationship.
+    /// Requirements of the assembly, with the places of their names. A relationship leads from a capability of its
+    /// source to a requirement of its target. So if a relationship uses a requirement of the assembly, the assembly is
+    /// the target of the relationship.
     pub requirements: IndexMap<String, Span>,
     /// Operations that the assembly offers, by name. Each operation belongs to a component of the assembly.
     pub operations: IndexMap<OperationName, Promotion>,
@@ -161,9 +162,9 @@ pub struct Component {
     pub name_span: Span,
     /// Name of the descriptor from which the component is created: the key `type`.
     pub kind: Option<Spanned<DescriptorName>>,
-    /// The text of the key `type`, if the text is a placeholder of the tool `lmctl` that must still be reported. The
-    /// project supplies no descriptor name for this placeholder, so the later check of the descriptor reports it.
-    /// `None` if the `type` is no such placeholder, or if the placeholder was already reported.
+    /// The text of the key `type`, if the text is a placeholder of the tool `lmctl`, and the project supplies no
+    /// descriptor name for it. The later check of the descriptor reports this placeholder as an error. `None` if the
+    /// `type` is no such placeholder, or if the placeholder was already reported.
     pub placeholder: Option<Box<Spanned<String>>>,
     /// Whether the component is protected: the key `protect`. windlass neither removes nor replaces a protected
     /// component. The key is an extension of the descriptor language.
@@ -237,7 +238,8 @@ pub struct ClusterDecl {
     pub each: Option<EachDecl>,
 }
 
-/// The list from which the nodes of a cluster are created: the keys `each` and `key`.
+/// The keys `each` and `key` of a cluster: the list from which the nodes are created, and the field that identifies
+/// each entry.
 #[derive(Debug, Clone)]
 pub struct EachDecl {
     /// The key `each`: a list, or a `${…}` that reads a list. Each entry of the list is a map, and declares one node.
@@ -254,9 +256,9 @@ pub struct ReferenceDecl {
     pub name_span: Span,
     /// The key `type`: the descriptor of the instance, with a range of versions.
     pub kind: Option<Spanned<ReferenceType>>,
-    /// The text of the key `type`, if the text is a placeholder of the tool `lmctl` that must still be reported. The
-    /// project supplies no descriptor name for this placeholder, so the later check of the descriptor reports it.
-    /// `None` if the `type` is no such placeholder, or if the placeholder was already reported.
+    /// The text of the key `type`, if the text is a placeholder of the tool `lmctl`, and the project supplies no
+    /// descriptor name for it. The later check of the descriptor reports this placeholder as an error. `None` if the
+    /// `type` is no such placeholder, or if the placeholder was already reported.
     pub placeholder: Option<Box<Spanned<String>>>,
     /// Property values that the instance must have.
     pub properties: Properties,

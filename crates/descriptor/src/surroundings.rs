@@ -59,8 +59,8 @@ impl Surroundings {
         self.contained.get(way.strip_suffix(":/descriptor_name")?)
     }
 
-    /// Tells whether the project contains other projects, so that a placeholder can stand for the name of a contained
-    /// descriptor.
+    /// Tells whether the project contains other projects. If so, a placeholder can stand for the name of a contained
+    /// project's descriptor.
     pub(crate) fn has_placeholders(&self) -> bool {
         !self.contained.is_empty()
     }

@@ -30,7 +30,7 @@
 //! | [`contract`] | the traits [`Driver`] and [`Context`] |
 //! | [`case`] | test cases of packages: the input of one call, and its expected result |
 //! | `unrecorded` | [`Unrecorded`]: a context that runs jobs and records nothing |
-//! | [`properties`] | driver properties that a driver does not support |
+//! | [`properties`] | the diagnostic for a driver property that the driver does not support |
 //! | [`noop`] | a driver without jobs |
 //! | [`codes`] | the codes of diagnostics |
 //! | `testing` | the conformance suite, available with the feature `testing` |

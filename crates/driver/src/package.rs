@@ -28,7 +28,8 @@ pub struct Binding {
 /// An argument that a command declares in `properties`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CommandArgument {
-    /// Whether each call must contain the argument. An argument with a default is never missing.
+    /// Whether each call must contain the argument. If the argument has a default, a call may omit the argument even if
+    /// this field is true.
     #[serde(default)]
     pub required: bool,
     /// Whether the value is a secret, which is masked in all output.

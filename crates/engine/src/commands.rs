@@ -70,7 +70,7 @@ pub(crate) async fn renamed(
     Ok(renamed.map(|record| draft(&renaming.to, &record)).collect())
 }
 
-/// Drops the oldest ended commands of an assembly, so that at most [`KEPT_COMMANDS`] remain, including a
+/// Drops the oldest ended commands of an assembly. Fewer than [`KEPT_COMMANDS`] of them remain, which leaves room for a
 /// command that is about to begin.
 pub(crate) async fn drop_oldest(
     store: &dyn Store,

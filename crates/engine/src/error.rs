@@ -320,7 +320,8 @@ pub enum EngineError {
         /// The name of the assembly.
         name: AssemblyName,
         /// The launched elements whose natural id is unknown, each with its instance id. windlass passed the instance
-        /// id to the launch script. If the script chose no natural id, the instance id is also the natural id.
+        /// id to the launch script. The operator must find out whether the script chose a natural id. If it chose none,
+        /// the operator states the instance id as the natural id.
         parts: Vec<(ElementName, InstanceId)>,
     },
     /// A pinned package is missing in the store.

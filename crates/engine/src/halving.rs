@@ -46,9 +46,9 @@ pub fn is_unclear(answer: &Result<Observed, Failure>) -> bool {
     }
 }
 
-/// Returns the failure of an [unresolved](Halving::unresolved) element. Such an element was checked only together
-/// with others, and this check has timed out. `answer` is the last answer about the element. The message of the
-/// failure contains the reason from this answer.
+/// Returns the failure of an [unresolved](Halving::unresolved) element. Such an element was checked only together with
+/// others, and this check has timed out. `answer` is the result of this check for the element: a failure, or an
+/// observation without a clear answer. The message of the returned failure contains the reason from this result.
 pub fn too_many_hang(answer: &Result<Observed, Failure>) -> Failure {
     let why = match answer {
         Err(failure) => failure.message.as_str(),
@@ -125,10 +125,10 @@ impl Halving {
         self.wave.extend(halves);
     }
 
-    /// Returns the unresolved elements of the search, as positions in the batch. An element is unresolved if a
-    /// check of its group has timed out, and the search has not divided the group. The search divides no further
-    /// groups after too many timeouts. The result omits *suspects*: elements whose last check before this search
-    /// has failed.
+    /// Returns the unresolved elements of the search, as positions in the batch. An element is unresolved if a check of
+    /// its group has timed out, and the search has not divided the group. The search divides no further groups after
+    /// too many timeouts. The result omits *suspects*. An element is a suspect if its last check before this search
+    /// failed.
     pub fn unresolved(&self) -> impl Iterator<Item = usize> {
         self.unresolved.iter().copied().filter(|element| !self.suspects[*element])
     }

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | has a recorded outcome | the recorded outcome |
 //! | has no recorded outcome, and its call was made on another host or in another folder | `Lost` |
-//! | has ended on its runtime, or still runs there | the outcome from the runtime, when the job has ended |
+//! | still runs on its runtime, or has left an outcome there | the outcome from the runtime, when the job has ended |
 //! | was never submitted to a runtime | the outcome of a new run |
 //! | was started, no longer runs, and has left no outcome | `Lost` |
 
@@ -80,7 +80,7 @@ pub(crate) struct Entry {
     pub(crate) remove: Option<(Arc<dyn Runtime>, JobId)>,
 }
 
-/// An intermediate report of a driver, which is sent to the machine.
+/// An intermediate report that a driver sends to the state machine of the process (`ProcessMachine`).
 pub(crate) struct Checkpoint {
     pub(crate) call: CallId,
     pub(crate) report: Report,
@@ -98,7 +98,8 @@ pub(crate) struct CallContext {
     assembly: AssemblyName,
     call: CallId,
     /// Whether a second execution of the call may do harm. If so, a job of the call starts only if the disk has enough
-    /// free space for its answer.
+    /// free space for its answer. If part of the answer were lost, windlass would not know whether the job has done its
+    /// work.
     once: bool,
     /// The reason why the call must not create its relationship, such as a failure of the source or the target.
     /// `None` if there is no such reason. If there is a reason, the call must not begin its first job. A job that

@@ -151,7 +151,8 @@ impl Renewal {
         &self.lease
     }
 
-    /// Renews leases of other assemblies, too. At the end of the process, the caller releases these leases.
+    /// Adds leases of other assemblies. From now on, the task also renews these leases. At the end of the process, the
+    /// caller releases them.
     pub(crate) fn add(&self, leases: impl IntoIterator<Item = Lease>) {
         self.leases.lock().extend(leases);
     }

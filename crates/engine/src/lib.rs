@@ -200,9 +200,9 @@ pub use engine::{
     Absence, Answer, Argument, Arguments, BaseVersion, Bundle, CheckEnd, Checked, Condition, Consent,
     Desired, DestructivePlan, DiscoveryQuery, DutyTurn, Ended, Engine, EngineEnv, ExportedInstance,
     FactoryDuty, ForgottenPart, ForgottenRecords, FoundRecorder, HandOver, Offer, Options, PlanFingerprint,
-    Prepared, Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Seen, Selection, Turn, TurnTime,
-    UpOptions, Upkeep, calls_of, check, check_under, conditions, exported_instances, fingerprint, inventory,
-    is_destroyed, monitor_of, offer, outputs, take_turn,
+    Prepared, Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Resumed, Seen, Selection, Turn,
+    TurnTime, UpOptions, Upkeep, calls_of, check, check_under, conditions, exported_instances, fingerprint,
+    inventory, is_destroyed, monitor_of, offer, outputs, resume, take_turn,
 };
 pub use error::{EngineError, Lack, Loss, MovedTo, NameUse, ProtectedPart, Unplaced};
 pub use machine::Tally;

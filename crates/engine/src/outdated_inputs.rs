@@ -120,8 +120,8 @@ fn reread(
 /// Updates the recorded outdated inputs of an element after a successful transition. Returns `true` if at least one
 /// input was outdated, and is no longer outdated.
 ///
-/// An input is no longer outdated if `call` has passed the input's present value to the driver. If no driver was
-/// called for the transition, `call` is `None`. The function then records that no input is outdated.
+/// An input is no longer outdated if `call` has passed the input's present value to the driver. If the transition needs
+/// no driver, `call` is `None`. The inputs are then no longer outdated either, because no driver needs their values.
 ///
 /// Reconfigure applies only volatile properties. All other inputs stay outdated, even if the call has passed their
 /// present values, because only a new instance gets them.

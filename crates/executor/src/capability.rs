@@ -9,7 +9,7 @@ use std::fmt;
 pub enum Capability {
     /// The runtime runs a job in the file system of an [image](crate::Job::image).
     Image,
-    /// The runtime gives a job a [network](crate::Network) of its own, or no network.
+    /// On request, the runtime gives a job a [network](crate::Network) of its own, or runs the job without a network.
     Network,
     /// The runtime runs a job as another [user](crate::Job::user).
     User,

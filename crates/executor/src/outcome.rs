@@ -133,7 +133,7 @@ pub enum StartFailure {
     InterpreterNotFound {
         /// The program as the job names it.
         program: String,
-        /// A text that names the missing file, such as `/bin/bash` or `its dynamic loader`.
+        /// A text that names the missing file: its path, such as `/bin/bash`, or the words `its dynamic loader`.
         interpreter: String,
     },
     /// The program exists, but it can't be executed.

@@ -1,10 +1,10 @@
 //! Finds the reason why the kernel refused to run a program. The reason follows from the kernel's error and
 //! from the program's file.
 //!
-//! This source file is part of three programs: the supervisor, and two programs inside containers, which are the
-//! runner (`runner/program`) and `docker/init`. `rustc` compiles the two programs inside containers without other
-//! crates, so this source file uses the standard library only. Each of the three programs opens the files of a job
-//! in its own way, so the caller opens the file of the refused program and passes it.
+//! This source file is part of three programs: the supervisor, and two programs inside containers, which are the runner
+//! (`runner/program`) and `docker/init`. `rustc` compiles the two programs inside containers without other crates, so
+//! this source file uses the standard library only. The three programs open the files of a job in different ways. So
+//! the caller opens the file that the kernel refused to run, and passes the opened file.
 
 use std::{
     fs::File,
@@ -47,9 +47,9 @@ pub(crate) enum Found {
 }
 
 impl Found {
-    /// Describes the path of a program. `is_folder` tells whether the path is a folder. `file` is the opened file at
-    /// this path; `None` if no file exists there, or if the file can't be opened. The function reads the first bytes
-    /// of `file`.
+    /// Finds out what kind of file is at the path of a program. `is_folder` tells whether the path is a folder. `file`
+    /// is the opened file at this path; `None` if no file exists there, or if the file can't be opened. The function
+    /// reads the first bytes of `file`.
     pub(crate) fn new(is_folder: bool, file: Option<File>) -> Self {
         if is_folder {
             return Self::Folder;

@@ -196,9 +196,9 @@ impl Compiler<'_> {
     /// For example, if the application exposes the pin `disk.size` as `vm.size`, the map contains `disk.size` with the
     /// value `vm.size`.
     ///
-    /// The application may expose one pin as several properties. The map then contains a property that a
-    /// parameter sets. If no parameter sets any of these properties, the map contains the first property. If parameters
-    /// set several of them, the values must be equal.
+    /// The application may expose one pin as several properties. For such a pin, the map contains only one of these
+    /// properties: a property that a parameter sets. If no parameter sets any of these properties, the map contains the
+    /// first property. If parameters set several of them, the values must be equal.
     fn outer(
         &mut self,
         component: &ComponentPath,

@@ -18,8 +18,8 @@ pub struct Connection {
     /// The pin by which a component publishes a signal or receives a command. The type of the pin is
     /// `publish-signal` or `receive-command`.
     pub from: LeafPin,
-    /// The pin by which another component consumes the signal or sends the command of the pin `from`. The type of
-    /// the pin is `consume-signal` or `send-command`.
+    /// The pin by which another component consumes the signal that `from` publishes, or sends the command that `from`
+    /// receives. The type of the pin is `consume-signal` or `send-command`.
     pub to: LeafPin,
 }
 

@@ -56,8 +56,7 @@ pub struct Service {
     pub factory: bool,
 }
 
-/// The service that was chosen for a component of the type `reference.Service`. The component belongs to another
-/// service.
+/// The service that was chosen for a component of the type `reference.Service`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Choice {
     /// The service whose manifest contains the component.

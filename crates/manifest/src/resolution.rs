@@ -71,7 +71,7 @@ impl ServiceState {
 /// - If the user has chosen a service for the component, only this service can be the provider.
 /// - If the markers and properties of the environment supply all pins of the component, the environment is the
 ///   provider. For example, the marker `eu` supplies the pin `eu.eu`.
-/// - If exactly one service fits, this service is the provider. The service `of` itself does not count.
+/// - If exactly one service fits, this service is the provider. The service with the name `of` does not count.
 ///
 /// `offers` contains the existing services. A service of `environment` that is not in `offers` no longer exists.
 pub fn resolve(

@@ -107,8 +107,9 @@ pub struct LaunchedFrom {
 pub struct Scaled {
     /// The number of nodes that the descriptor declared at the time of scaling.
     pub described: u32,
-    /// The number of nodes after scaling. The next `up` keeps this number if the descriptor still declares
-    /// [`described`](Self::described) nodes. Otherwise, the number in the descriptor applies.
+    /// The number of nodes after scaling. If the number in the descriptor is still equal to
+    /// [`described`](Self::described), the next `up` keeps the number after scaling. Otherwise, the number in the
+    /// descriptor applies.
     pub nodes: u32,
 }
 

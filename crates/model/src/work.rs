@@ -237,8 +237,8 @@ pub enum Reason {
         relationship: RelationshipName,
         /// The rule as text for display, for example `source web__1 must be Active`.
         rule: String,
-        /// The place of the declaration that causes the wait. It is the declaration of the relationship, or of a
-        /// property whose value the relationship's operations receive. None if the place is not known.
+        /// The place of the declaration that causes the wait. The declared item is the relationship, or a property
+        /// whose value the relationship's operations receive. None if the place is not known.
         origin: Option<Origin>,
     },
     /// All parts complete a phase before any part enters the next one.

@@ -6,7 +6,7 @@ use crate::plan::{Plan, StepNumber};
 
 impl<W, R> Plan<W, R> {
     /// Returns the longest chain of steps that must run one after the other. Each step of the chain waits for the
-    /// previous step, directly or through barriers. The chain contains no barriers.
+    /// previous step, directly or through barriers. The result leaves out these barriers.
     pub fn critical_path(&self) -> Vec<StepNumber> {
         let depths = self.depths();
         let depth = |step: StepNumber| (depths[index(step)], Reverse(step));

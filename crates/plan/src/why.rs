@@ -17,7 +17,7 @@ pub struct Because<'a, W, R> {
     pub wait: Wait<'a, R>,
     /// The step that is awaited.
     pub on: Step<'a, W, R>,
-    /// Whether an earlier entry has the same awaited step `on`, and is followed by the waits of `on`. The list then
+    /// Whether the list contains the waits of `on` after an earlier entry that also awaits `on`. In this case, the list
     /// does not repeat these waits after this entry. False if `on` has no waits.
     pub is_repeated: bool,
 }

@@ -22,8 +22,8 @@ pub(crate) enum Form {
     Count,
     /// The maximum number of concurrent jobs, at least 1.
     Jobs,
-    /// The maximum number of elements that are copies, as a whole number from 1 to `MAX_ELEMENTS`. For example,
-    /// each node of a group except the first is a copy.
+    /// The maximum number of elements that are copies, as a whole number from 1 to `MAX_ELEMENTS`. Copies are, for
+    /// example, all nodes of a group except the first node.
     Elements,
     /// An age: a number with a unit, such as `90d`, `12h` or `30m` (minutes).
     Age,

@@ -187,7 +187,8 @@ impl Printed<'_> {
     }
 
     /// Removes results of unexpected commands from `update`. An expected command is the command of this call, or an
-    /// open command of the instance: a command that has not ended. Adds a warning to `notes` for each removed path.
+    /// open command of the instance: a command that has not ended. For each removed result, adds a warning with the
+    /// path of the result to `notes`.
     fn without_strange_commands(
         &self,
         said: &Said,

@@ -10,7 +10,7 @@ use crate::codes;
 use crate::role::Role;
 use crate::scripts::{self, ScriptFile};
 
-/// The key of a location that chooses another program to start scripts.
+/// The key for the program that starts the scripts at a location. Without this key, windlass starts the scripts itself.
 const ADAPTER: &str = "adapter";
 
 /// Returns the interpreters of the scripts that run at a location. The list is empty if an adapter of the location's
@@ -36,7 +36,8 @@ pub(crate) fn programs(package: &Package, location: &Location) -> Vec<NeededProg
     used.into_iter().flat_map(needed).collect()
 }
 
-/// Returns the programs that the first line of a script names. A line that the [check](crate::check) refuses names none.
+/// Returns the programs that the first line of a script names. If the [check](crate::check) refuses this line, the list
+/// is empty.
 fn needed(script: ScriptFile<'_>) -> Vec<NeededProgram> {
     let Some(file) = script.file.filter(|file| shebang_problem(&file.content).is_none()) else {
         return Vec::new();

@@ -11,8 +11,9 @@ use crate::role::Role;
 /// Returns the observation for the action of a call. The observation follows from the answer of the health check.
 /// `role` is the role of the script for this action.
 ///
-/// A status has three flags: `active`, `converging` and `failed`. A health check sets all three flags to false if the
-/// instance no longer exists. The first row that fits the reported status applies:
+/// A status has three flags: `active`, `converging` and `failed`. A flag that the health check does not set keeps its
+/// recorded value. A health check sets all three flags to false if the instance no longer exists. The first row that
+/// fits the reported status applies:
 ///
 /// | reported status | Start, Integrity | Stop | destroy | launch | any other action |
 /// |---|---|---|---|---|---|
@@ -20,7 +21,7 @@ use crate::role::Role;
 /// | the health check set all three flags to false | absent | reached | reached | absent | absent |
 /// | `failed` is true | differs | differs | differs | differs | can't tell |
 /// | `active` is true | reached | differs | differs | reached | can't tell |
-/// | any other status | differs | reached | differs | reached | can't tell |
+/// | all flags are false, but the health check did not set all | differs | reached | differs | reached | can't tell |
 ///
 /// Each column applies to the actions in its heading. The headings "destroy" and "launch" are roles of scripts: the
 /// column applies to all actions whose script has this role. For example, the column "launch" applies to Create.

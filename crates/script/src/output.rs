@@ -69,9 +69,9 @@ impl Output {
     }
 
     /// Parses the output of a job. `shape` contains the rules for updates of instance documents, such as the permitted
-    /// paths. If `adapter` is [`Invoke`](Adapter::Invoke), the job prints `{results: <output document of the script>}`.
-    /// The method then parses the value of `results`. If the key `results` is missing, the method parses the whole
-    /// output.
+    /// paths. If `adapter` is [`Invoke`](Adapter::Invoke), the job usually prints a mapping with the key `results`. The
+    /// method then parses the value of this key, which is the output document of the script. For another adapter, or if
+    /// the key is missing, the method parses the whole output.
     pub(crate) fn read_as(
         name: &str,
         stdout: &Captured,

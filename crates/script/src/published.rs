@@ -38,9 +38,9 @@ pub(crate) fn secrets(stdout: &Captured, sensitive: &BTreeSet<PropertyName>) -> 
 /// Returns the parts of a secret that was found in the captured output of a script.
 ///
 /// From a long output, the runtime captures only the beginning and the end. The text of such an output contains a
-/// marker in the middle, such as `[… 5000 bytes left out …]`. If the secret contains this marker, the function returns
-/// two parts: the text before the marker, and the text after the marker. Otherwise, the function returns the whole
-/// secret.
+/// marker in the middle, such as `[… 5000 bytes left out …]`. A secret may begin before the marker, and end after the
+/// marker. In this case, the secret contains the marker, and the function returns two parts: the text before the
+/// marker, and the text after the marker. Otherwise, the function returns the whole secret.
 fn halves(secret: &str) -> Vec<String> {
     let parts = secret
         .split_once("[… ")

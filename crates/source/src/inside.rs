@@ -256,8 +256,8 @@ impl Walk<'_> {
     }
 
     /// Adds the [`Part`] for a run of line breaks in the source. The part includes the indentation after each line
-    /// break. In a folded block, a single line break normally produces one space in the text. Other runs produce
-    /// line breaks.
+    /// break. In a folded block, a single line break normally produces one space in the text. A longer run produces
+    /// line breaks. In a literal block, each run produces line breaks.
     fn breaks(&mut self, indent: usize) {
         let before = self.at;
         let mut end = self.at;

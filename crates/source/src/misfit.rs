@@ -1,4 +1,5 @@
-//! Describes why a document doesn't match a Rust type. The text is about the document, not about Rust types.
+//! Describes why a document doesn't match a Rust type. The description is for the author of the document, so it does
+//! not mention Rust types.
 
 use std::fmt::{self, Display};
 

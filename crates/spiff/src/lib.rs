@@ -23,7 +23,7 @@
 //! |---|---|
 //! | process documents | [`Engine`], [`Session`], [`Processed`] |
 //! | limit the cost, grant access, enable optional parts of the language | [`Limits`], [`Outside`], [`Features`] |
-//! | find out why a node has no value, and its place | [`Unresolved`], [`locate`], [`TraceStep`] |
+//! | find out where a node without a value is, and why it has none | [`Unresolved`], [`locate`], [`TraceStep`] |
 //! | the data model of expressions | [`value`]: [`Node`](value::Node), [`Value`](value::Value) |
 //! | expressions as text and as trees | [`syntax`] |
 //! | read and write documents | [`yaml`] |

@@ -1,4 +1,4 @@
-//! Finds the places of nodes without a value in the sources of a template.
+//! Locates nodes without a value: finds the place of each such node in the texts of the template and its stubs.
 //!
 //! Nodes have no spans, because spans would cost memory and time in every run. So this module parses a source a second
 //! time, but only if an error is reported.
@@ -18,8 +18,9 @@ use crate::yaml::load_options;
 /// only depend on such a node are left out.
 ///
 /// `sources` are the texts of the template and its stubs. `document` is the index of the document in a template with
-/// several documents, from 0. A node has a place if one of the sources contains it. A malformed expression has the place
-/// of the first character that does not match the grammar.
+/// several documents, from 0. Each diagnostic contains the place of its node in one of the sources. If no source
+/// contains the node, the function returns no diagnostic for the node. For a malformed expression, the place is that of
+/// the first character that does not match the grammar.
 ///
 /// ```
 /// use windlass_source::Source;
@@ -80,7 +81,8 @@ impl Document {
         Some(Diagnostic::error(codes::UNRESOLVED, message).at(self.place(found)))
     }
 
-    /// Returns the place of a scalar, or the place of the key of a map or list.
+    /// Returns the place of `found`. If `found` is a map or list that is the value of a key, returns the place of this
+    /// key.
     fn place(&self, found: Found<'_>) -> Place {
         let span = match (found.node.kind(), found.key) {
             (Kind::Scalar(_), _) | (_, None) => found.node.span(),
@@ -174,7 +176,8 @@ fn offset(text: &str, (line, column): (usize, usize)) -> usize {
     start + rest.char_indices().nth(column - 1).map_or(rest.len(), |(at, _)| at)
 }
 
-/// Tells whether a scalar of a source contains the expression of a node, or the text of a malformed expression.
+/// Tells whether a scalar of a source contains the same expression as `node`. If `node` is a malformed expression,
+/// tells whether the scalar has the same text as `node`.
 fn is_same(tree: &Tree, node: &UnresolvedNode) -> bool {
     let Some(text) = tree.as_str() else { return false };
     if !node.is_expression {

@@ -16,12 +16,13 @@ pub struct UnresolvedNode {
     pub source: String,
     /// Path of the node: keys, and `[i]` for list entries.
     pub path: Vec<Arc<str>>,
-    /// Path at which the problem occurred, in the form that the report shows. Empty if the problem occurred at
-    /// [`path`](Self::path) itself. If the node is a `merge` expression, this is the path in the stubs.
+    /// Path at which the problem occurred, in the form that the report shows. If the problem occurred at the node
+    /// itself, the field is empty. If the node is a `merge` expression, the field contains the path that the expression
+    /// reads in the stubs.
     pub origin: Vec<Arc<str>>,
     /// The kind of reason why the node has no value.
     pub reason: Reason,
-    /// The problem and its causes. If the problem is not known, its message is empty.
+    /// The problem and its causes. If no problem is recorded for the node, this issue has an empty message.
     pub issue: Issue,
 }
 

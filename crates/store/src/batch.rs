@@ -162,8 +162,8 @@ impl Batch {
     /// a batch records a reference to another assembly, and the lease on that assembly prevents the removal of that
     /// assembly. If an added lease is lost, the store refuses the batch.
     ///
-    /// In contrast to [`beside`](Self::beside), this method adds all the given leases, and may be called at any
-    /// time. The effects of an added lease are the same as with `beside`.
+    /// [`beside`](Self::beside) ignores the lease of an assembly that the batch does not change. This method adds all
+    /// the given leases, and may therefore be called at any time. An added lease has the same effects as with `beside`.
     pub fn fenced_by<'l>(mut self, leases: impl IntoIterator<Item = &'l Lease>) -> Self {
         self.beside.extend(leases.into_iter().cloned());
         self

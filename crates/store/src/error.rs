@@ -211,7 +211,7 @@ impl StoreError {
         }
     }
 
-    /// Tells whether the same operation may succeed later, although no user changes anything. Examples are a held lease,
+    /// Tells whether the same operation may succeed later, even if no user changes anything. Examples are a held lease,
     /// and a database that does not answer at present.
     pub fn will_pass(&self) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! Counts the writes that are waiting for the writer of a store, for example commits of batches.
+//! Counts the writes, such as commits of batches, that are waiting for the writer of a store.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ const ROOM: usize = 1024;
 /// before they queue their writes.
 pub(crate) const QUEUE: usize = 16 * ROOM;
 
-/// The number of writes that are waiting for the writer of a store, for example commits of batches.
+/// The number of writes, such as commits of batches, that are waiting for the writer of a store.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     writes: AtomicUsize,

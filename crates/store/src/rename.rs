@@ -61,8 +61,8 @@ mod rows {
     /// The rows of one assembly in a table.
     pub(crate) struct Rows {
         pub(crate) table: &'static str,
-        /// The SQL condition that selects the rows. Its parameter 1 is the name of the assembly. PostgreSQL selects the
-        /// rows of several assemblies at once: it replaces `= $1` by `= ANY($1)`.
+        /// The SQL condition that selects the rows. Its parameter 1 is the name of the assembly. The code for
+        /// PostgreSQL replaces `= $1` by `= ANY($1)`, in order to select the rows of several assemblies at once.
         pub(crate) of_assembly: &'static str,
         /// Takes the JSON of a record, and returns the JSON with the new name of the assembly.
         pub(crate) renamed: fn(&Rename, &str) -> Text,

@@ -27,8 +27,9 @@ impl Update {
     ///
     /// # Errors
     /// When the two updates require different sorts of value at a path. For example, `self` sets `status` to a text,
-    /// and `later` sets `status.on`. This can't happen if both updates have the same [`Shape`](crate::Shape), except
-    /// [`untyped`](crate::Shape::untyped): the shape defines the sort of each value.
+    /// and `later` sets `status.on`. This can't happen if both updates have the same [`Shape`](crate::Shape), because
+    /// the shape defines the sort of each value. The exception is the shape [`untyped`](crate::Shape::untyped), which
+    /// defines no sorts.
     pub fn then(self, later: &Update) -> Result<Update, NotViable> {
         let mut ops = self.into_ops();
         for (path, op) in later {

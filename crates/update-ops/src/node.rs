@@ -221,8 +221,8 @@ impl Node {
         }
     }
 
-    /// Returns this node if it contains itself. If this node is a placeholder for another node, returns that other
-    /// node. Otherwise, returns `None`.
+    /// Returns this node if [`Node::recursive`] has created it. Such a node contains a placeholder for itself. If this
+    /// node is a placeholder, returns the node for which the placeholder stands. Otherwise, returns `None`.
     pub(crate) fn recursion(&self) -> Option<Arc<Self>> {
         match &self.sort {
             Sort::Again(target) => target.upgrade(),

@@ -22,8 +22,8 @@ const KEY: &str = r"(?:[^.\\]|\\[.\\])+";
 pub struct WireSchema {
     /// The schema of an update.
     pub update: Value,
-    /// The schemas of nodes that contain themselves, by their names. They must be added to `$defs` of the
-    /// document that contains the schema.
+    /// The schemas of nodes that contain themselves, by their names. [`update`](Self::update) refers to these schemas.
+    /// The document that contains `update` must have these schemas under its key `$defs`.
     pub definitions: Map<String, Value>,
 }
 

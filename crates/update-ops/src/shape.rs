@@ -86,7 +86,8 @@ impl Shape {
     }
 }
 
-/// Returns the canonical form of a value at a node; `None` if nothing of the value remains.
+/// Returns the canonical form of a value at a node: the value without the parts that count as absent. Returns `None` if
+/// no part of the value remains. See [`Shape::canonical`].
 pub(crate) fn prune(node: &Node, value: Value) -> Option<Value> {
     match (&node.sort, value) {
         (Sort::Opaque, value) => Some(value),

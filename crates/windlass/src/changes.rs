@@ -25,8 +25,8 @@ impl<'w> Changes<'w> {
         Self { windlass, watch: None }
     }
 
-    /// Waits for a change. If the project has a store, the first call returns at once, because the stream
-    /// does not know the changes before this call. Without a store, the first call waits until a store
+    /// Waits for a change. If the project has a store, the first call returns at once, because the stream can't tell
+    /// whether the caller has missed changes before this call. Without a store, the first call waits until a store
     /// exists. The future may be dropped while it waits; the next call then misses no change.
     ///
     /// # Errors

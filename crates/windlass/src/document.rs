@@ -80,8 +80,8 @@ struct Head {
 }
 
 /// Maximum memory for the parsed data of a document, as a multiple of the size of the document's text. If the text is
-/// smaller than [`MAX_SIZE`], the maximum is a multiple of [`MAX_SIZE`] instead. A text can be larger than
-/// [`MAX_SIZE`], because a user can raise this limit.
+/// smaller than [`MAX_SIZE`], the maximum is a multiple of [`MAX_SIZE`] instead. [`MAX_SIZE`] is the default limit of
+/// the size of a text. A text can be larger, because a user can raise the limit.
 const MOST_WEIGHT: usize = 12;
 
 /// Estimates the memory in bytes that a JSON text needs as parsed data. A map with one entry can need a

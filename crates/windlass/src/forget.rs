@@ -66,7 +66,7 @@ impl Upkeep<'_> {
     /// cases, the records of the assembly stay unchanged.
     ///
     /// With [`Options::force`](windlass_engine::Options::force), references do not prevent the removal. An interrupted
-    /// intent then prevents only the removal of a single part.
+    /// intent then prevents the removal of a single part, but does not prevent the removal of the whole assembly.
     pub async fn forget(&self, name: &AssemblyName, part: Option<&ElementName>) -> Result<ForgetView, Error> {
         let store = self.windlass.store_of(name).await?;
         let removal = self.forgotten(&store, name, part).await?;

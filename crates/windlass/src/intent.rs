@@ -197,7 +197,8 @@ impl Windlass {
     }
 
     /// Returns the process that is changing an assembly now, or that was interrupted or stopped before all of its calls
-    /// had ended; `None` if there is no such process. `preview` is a preview of an intent on the assembly.
+    /// had ended; `None` if there is no such process. `preview` is a preview of an intent on the assembly. If a process
+    /// was stopped before all of its calls had ended, `preview` contains the id of this process.
     pub(crate) async fn unfinished(
         &self,
         name: &AssemblyName,
@@ -260,8 +261,9 @@ impl Windlass {
         Ok(PlanView::of(name.clone(), preview).beside(unfinished))
     }
 
-    /// Requests that a process stops. No further call is started. Running jobs may still end by themselves: the program
-    /// that executes the process sets the time for this, and then cancels the jobs.
+    /// Requests that a process stops. No further call is started. For a limited time, running jobs may still end by
+    /// themselves. The program that executes the process sets this time. After this time, the program cancels the
+    /// remaining jobs.
     ///
     /// # Errors
     ///
@@ -272,12 +274,13 @@ impl Windlass {
     }
 
     /// Returns the id to pass to [`cancel`](Self::cancel): the id of the assembly's last process. Only the last process
-    /// can be running. This method also returns the id if the process has ended; `cancel` then fails.
+    /// can be running. If the process has ended and no request for the assembly is pending, this method still returns
+    /// the id; `cancel` then fails.
     ///
     /// # Errors
     ///
-    /// Fails if the assembly does not exist, or has no process. If no process is open and a request for the assembly is
-    /// pending, the error names this request.
+    /// Fails if the assembly does not exist, or has no process. Also fails if no process is open and a request for the
+    /// assembly is pending; the error names this request.
     pub async fn process_to_cancel(&self, name: &AssemblyName) -> Result<ProcessId, Error> {
         let store = self.store_of(name).await?;
         let last = store.processes_of(name, None, 1).await?.into_iter().next();
@@ -337,8 +340,8 @@ impl Windlass {
         })
     }
 
-    /// Parses `id` as the id of an open call of the assembly. Returns `None` if the assembly has no open call
-    /// with this id. A call is open until its outcome is final. The outcome of an undecided call is not final
+    /// Parses `id` as the id of an open call of the assembly. Returns `None` if the assembly has no open call with this
+    /// id. A call is open until its outcome is final. An undecided call is open too, because its outcome is not final
     /// until a user decides whether the call was executed.
     ///
     /// # Errors
@@ -397,8 +400,9 @@ impl Windlass {
     /// count, because they belong to the previous instance. If `answer` contains an output that no part publishes, the
     /// result is empty, because windlass refuses such an answer.
     ///
-    /// The result can contain too many outputs, because the driver may still have a report of the call, and this
-    /// report may contain the missing values. windlass reads the report only when it executes the answer.
+    /// The result can contain too many outputs, because the driver may still have a report of the call, and this report
+    /// may contain the missing values. This method does not read the report. windlass reads the report later, when it
+    /// applies `answer`.
     ///
     /// # Errors
     ///

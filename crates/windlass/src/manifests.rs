@@ -54,11 +54,11 @@ impl<'a> Manifests<'a> {
 
 /// Checks that each application names its factory, and that each factory names its application. Manifests name each
 /// other by title. The file of a manifest does not contain the title, because a manifest gets its title when it is
-/// published. So the check derives a title from the name of the file:
+/// published. So the check derives the title of each manifest from the name of its file:
 ///
-/// - If a manifest names a title that matches the name of the file, this title is used. Letter case and
-///   punctuation may differ: the [short names](short_name) are compared.
-/// - Otherwise, the name of the file is used.
+/// - If another manifest refers to a title that matches the name of the file, the check uses this title. Letter case
+///   and punctuation may differ: the [short names](short_name) are compared.
+/// - Otherwise, the check uses the name of the file.
 ///
 /// Problems are only warnings, because the published title may differ from the derived title.
 fn pairs(manifests: &[(String, Manifest)]) -> Diagnostics {
@@ -86,8 +86,9 @@ fn pairs(manifests: &[(String, Manifest)]) -> Diagnostics {
         .collect()
 }
 
-/// Returns the title to which a role refers: an application refers to its factory, and a factory refers to the
-/// application of its discovery. Returns `None` for a factory without discovery.
+/// Returns the title of the other manifest to which a role refers. For an application, this is the title of its
+/// factory. For a factory, this is the title of the application whose instances the factory discovers. Returns `None`
+/// for a factory without discovery.
 fn counterpart(role: &Role) -> Option<&str> {
     match role {
         Role::Application(application) => Some(&application.factory.value),

@@ -415,7 +415,8 @@ pub(crate) struct RollbackArgs {
 /// Stop a running process, or withdraw a pending request.
 ///
 /// Running jobs have time to end: the command that runs the process sets this time with --grace. To resume the process,
-/// repeat that command, or use `windlass retry`. A pending request to `windlass run` is withdrawn.
+/// repeat that command, or use `windlass retry`. A request is pending until `windlass run` starts the process of the
+/// request.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

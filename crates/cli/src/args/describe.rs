@@ -266,8 +266,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "image")]
     pub(crate) scripts: Option<PathBuf>,
 
-    /// Check that the scripts of manifests are executable files of this image. The image is ./image.tar, for example,
-    /// or an image of `windlass image ls`, Docker or Podman. It is not run
+    /// Check that the scripts of manifests are executable files of this image. IMAGE is a file, such as ./image.tar, or
+    /// the name of an image in the store of windlass, Docker or Podman. The image is not run
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: Option<String>,
 

@@ -116,8 +116,8 @@ pub(crate) struct EnvImportArgs {
 
 /// Add services to an environment, or remove them.
 ///
-/// A service is a launched application, such as a factory. The scripting service is not an application, but a location
-/// in windlass.yaml, where the scripts of the applications run.
+/// A service is a launched application, such as a factory. The scripting service is an exception: it is a location,
+/// which windlass.yaml defines. The scripts of the applications run at this location.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -161,7 +161,8 @@ pub(crate) struct EnvServiceAddArgs {
     #[command(flatten)]
     pub(crate) service: ServiceArgs,
 
-    /// Replace the service that was launched from the same application. With --location, replace the scripting service
+    /// Replace the present service that was launched from the same application as the new service. With --location,
+    /// replace the present scripting service
     #[arg(long)]
     pub(crate) replace: bool,
 

@@ -129,7 +129,8 @@ pub(crate) struct JobLsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct JobIdArgs {
-    /// The id of a call or job; the name of a factory denotes the last failed health check of the factory
+    /// The id of a call or job, or the name of a factory. The name stands for the last failed health check of the
+    /// factory
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) print: PrintArgs,

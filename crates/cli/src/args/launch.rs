@@ -132,7 +132,7 @@ pub(crate) struct AppCommandArgs {
     /// The id of the command's pin, such as `control.reboot`
     #[arg(value_name = "INTERFACE.PIN", required_unless_present = "wait")]
     pub(crate) command: Option<String>,
-    /// Do not wait for results after the script has ended; print the id of the command
+    /// Wait only until the script has ended, not for later results; print the id of the command
     #[arg(long = "async")]
     pub(crate) is_async: bool,
     /// Wait for the results of a command that was called
@@ -164,8 +164,9 @@ pub(crate) struct CommandsArgs {
 /// Check the health of applications, and record what their scripts report.
 ///
 /// Applications of one factory with the same script are checked together. If the script reports an application as
-/// destroyed, the application is removed; its history stays. There is one exception: if the script finds none of
-/// several instances of a factory, only applications that the command names are removed.
+/// destroyed, the application is removed; its history stays. There is one exception: a factory has several
+/// applications, and the script reports all of them as destroyed. windlass then removes only those that the command
+/// names.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -180,8 +181,9 @@ pub(crate) struct AppCheckArgs {
 
 /// Adopt the instances that the discovery script of a factory finds.
 ///
-/// New instances become applications of the latest revision. Known applications get the reported changes. Applications whose
-/// instance is no longer found stay. Instances of exported applications are adopted only with --exported.
+/// New instances become applications of the latest revision. Known applications get the reported changes. An
+/// application stays even if the script no longer finds its instance. Instances of exported applications are adopted
+/// only with --exported.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -193,7 +195,8 @@ pub(crate) struct DiscoverArgs {
     /// Print what was found, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Also adopt the instances of exported applications; no other store may manage them
+    /// Also adopt the instances of exported applications. Use this option only if no other store manages these
+    /// instances
     #[arg(long)]
     pub(crate) exported: bool,
     #[command(flatten)]

@@ -259,7 +259,8 @@ fn in_order(word: &str, valid: &[String], given: impl Iterator<Item = String>) -
     Some(format!("windlass {}", words.join(" ")))
 }
 
-/// Returns the intended `scale out` or `scale in`, if one of the words means a direction.
+/// Returns the corrected command line, such as `windlass scale out shop`, if one of the user's arguments means a
+/// direction. `given` contains these arguments.
 fn scaling(given: impl Iterator<Item = String>) -> Option<String> {
     let mut words: Vec<String> = given.skip(1).collect();
     let ways = ["out".to_owned(), "in".to_owned()];

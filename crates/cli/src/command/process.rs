@@ -245,7 +245,7 @@ enum Halt {
     NotAgreed {
         /// How the previous process ended.
         before: Box<Ended>,
-        /// The error of the next process. `None` if it was already printed.
+        /// The error about the missing consent. `None` if the error was already printed.
         refusal: Option<windlass::Error>,
     },
 }
@@ -665,8 +665,9 @@ fn destroy_again(name: &AssemblyName) -> String {
     format!("`windlass app destroy {name}{latest}` resumes the process")
 }
 
-/// Returns the advice about a mistake in the published scripts of an application. Returns `None` if no script has failed,
-/// or if the scripts of the latest revision have run.
+/// Returns the advice to publish corrected scripts of an application, and to run the corrected scripts with `--latest`.
+/// Returns `None` in three cases: no script has failed, the user has already given `--latest`, or the process is a
+/// reconfiguration.
 fn correction(action: ApplicationIntent, ended: &Ended) -> Option<String> {
     let name = &ended.process.assembly;
     if ended.tally.failed == 0 {

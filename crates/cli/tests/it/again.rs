@@ -1,4 +1,4 @@
-//! Repairs after failures of scripts: the calls that `up` repeats, and the scripts that it uses.
+//! `up` after scripts have failed: which calls `up` repeats, and whether `up` uses the old or the corrected scripts.
 
 use crate::env::TestEnv;
 
@@ -90,8 +90,8 @@ fn current_packages_replace_a_part_whose_old_scripts_fail() {
     assert_eq!(env.ok(&["plan", "shop.yaml", "-p", "size=2"]).out(), "shop: nothing to do\n");
 }
 
-/// `history` shows each process with its result and steps. The output calls the changes "changes to the desired
-/// assembly", because a failed process may not have carried out all of them.
+/// `history` shows each process with its result, steps and changes. The heading of the changes is "changes to the
+/// desired assembly", because a failed process may not have carried out all changes.
 #[test]
 fn history_shows_each_process_with_its_end() {
     let env = part("properties: {size: {}}\n", &[("Install", "exit 7"), ("Uninstall", "")]);

@@ -403,7 +403,8 @@ fn a_changed_package_without_reconfigure_is_used_from_then_on() {
     assert_eq!(env.trace(), ["Stop", "Another"]);
 }
 
-/// A resource declares the effect of a changed package: its instances are replaced, or nothing is called.
+/// A package changes. If the resource declares `on-package-change: replace`, windlass must replace the instances. If
+/// the resource declares `keep`, windlass must call no script.
 #[test]
 fn a_resource_declares_the_effect_of_a_changed_package() {
     let env = repackaged(&[&SCRIPTS[..], &[("Reconfigure", "")]].concat());
@@ -467,8 +468,9 @@ fn a_package_for_another_driver_is_used_after_a_replacement() {
     assert_snapshot!(env.ok(&["plan", "small"]).out(), @"small: nothing to do");
 }
 
-/// `down` deletes the packages of an assembly. A later assembly of the same name must not need these packages. This
-/// must also hold after a failed replacement, when the parts of the later assembly use two versions of a package.
+/// `down` deletes the packages of an assembly. A later assembly of the same name must not need these packages. In the
+/// later assembly, the replacement of a part then fails, so the parts use two versions of a package. The next `up` must
+/// not need the deleted packages either.
 #[test]
 fn a_new_up_needs_no_version_from_before_a_down() {
     let env = TestEnv::up();
@@ -485,8 +487,9 @@ fn a_new_up_needs_no_version_from_before_a_down() {
     env.ok(&["down", "h_bta"]);
 }
 
-/// An `up` adds a node, and `history` must list only this node as a change. The `up` also changes the index of a part
-/// whose output another part reads. The recorded versions contain no outputs, but the reader must not count as changed.
+/// An `up` adds a node, and `history` must list only this node as a change. The new node also shifts the index of a
+/// part whose output another part reads. The recorded versions contain no outputs, so windlass compares references to
+/// outputs. The shifted index must not make the reader count as changed.
 #[test]
 fn history_tells_of_nothing_that_has_stayed() {
     let env = TestEnv::new();

@@ -165,7 +165,8 @@ fn a_queued_request_carries_its_consent() {
     keeper.end();
 }
 
-/// `--yes` also covers a further process for outdated inputs. A confirmation on the terminal does not.
+/// A process changes a part. The inputs of another part are then outdated, and a second process updates them. `--yes`
+/// must also permit the second process. A confirmation on the terminal permits only one process.
 #[test]
 fn a_reader_of_a_new_value_is_not_replaced_by_surprise() {
     let env = crate::outdated::row("volatile: true, ", "", "Install, Reconfigure, Stop, Start, Uninstall");

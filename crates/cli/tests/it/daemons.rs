@@ -13,8 +13,9 @@ fn count(trace: &[String], word: &str) -> usize {
     trace.iter().filter(|line| line.split(' ').next() == Some(word)).count()
 }
 
-/// Of two daemons, only one runs each scheduled discovery of a factory, and only one checks its applications
-/// in each period. Each found machine is adopted once. If one daemon is killed, the other does its work.
+/// Two daemons manage the same factory. Exactly one daemon, no matter which, must run each scheduled discovery and each
+/// periodic health check. The daemons must adopt each found machine once. If one daemon is killed, the other daemon
+/// must do all the work.
 #[test]
 fn two_daemons_share_the_duties_of_a_factory() {
     let Some(server) = Server::own() else {

@@ -107,7 +107,8 @@ fn an_assembly_comes_up_again_after_down() {
     assert_eq!(sorted[0], sorted[1]);
 }
 
-/// A second `down` succeeds, so that a shell script need not handle it. An unknown name is an error.
+/// `down` runs for an assembly that was already removed. windlass must report success, so that a shell script can
+/// repeat `down`. An unknown name must be an error.
 #[test]
 fn a_second_down_has_nothing_to_do() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);

@@ -192,8 +192,8 @@ fn adopted(env: &TestEnv) -> Vec<String> {
     ids
 }
 
-/// Runs discoveries while an application is launched, and checks that its machine becomes one application
-/// only.
+/// Launches an application, and runs discoveries during the launch. The launch must succeed. The caller checks that no
+/// discovery has adopted the new machine as a second application.
 fn race(env: &TestEnv) {
     let mut launch = env.spawn(&["app", "launch", "VM", "--name", "racer"]);
     while !launch.has_ended() {

@@ -51,8 +51,8 @@ application:
           token: {type: configuration(string), sensitive: true}
 "#;
 
-/// The script of all actions, which distinguishes them by its file name. The file `mode` selects how it
-/// fails.
+/// The content of all scripts. Each script learns its action from its own file name. The file `mode` selects how the
+/// scripts fail.
 const SCRIPT: &str = r#"#!/usr/bin/env python3
 import json, os, sys
 given = json.load(sys.stdin)
@@ -103,7 +103,7 @@ if action == "discover":
 print(json.dumps({"instances": answers}))
 "#;
 
-/// Returns a project with a service: a factory that has the secret.
+/// Returns a project with one service: a factory whose configuration contains [`SECRET`].
 fn vault() -> TestEnv {
     let env = TestEnv::bare();
     env.write("windlass.yaml", "version: 1\nlocations:\n  here: {runtime: process, input: json}\n");
@@ -129,7 +129,8 @@ fn mode(env: &TestEnv, mode: &str) {
     fs::write(env.home().join("mode"), mode).unwrap();
 }
 
-/// Returns the forms in which the secret could appear: unchanged, as JSON, and its part without quotes.
+/// Returns the forms in which the secret could appear: the unchanged secret, the secret with JSON escapes, and the end
+/// of the secret, which contains no character to escape.
 fn forms() -> [String; 3] {
     let json = Value::from(SECRET).to_string();
     [SECRET.to_owned(), json.trim_matches('"').to_owned(), "hunter2".to_owned()]
@@ -185,7 +186,7 @@ fn were_given(env: &TestEnv, actions: &[&str]) {
     }
 }
 
-/// The scripts succeed, and print the secret wherever the protocol allows it.
+/// The scripts succeed, and print the secret wherever the protocol allows it. windlass must mask the secret everywhere.
 #[test]
 fn the_secret_of_a_factory_shows_nowhere() {
     let env = vault();
@@ -217,8 +218,9 @@ fn the_secret_of_a_factory_shows_nowhere() {
     is_nowhere(&env);
 }
 
-/// A signal with the secret gets another value. The value is sealed, so the document of the instance stays the same.
-/// Health checks and discoveries record the new value once.
+/// A signal contains the secret, so windlass stores the value of the signal encrypted. The document of the instance
+/// contains only a reference. The value changes, but the reference stays the same. The next health check or discovery
+/// must report the change, and later ones must report no change.
 #[test]
 fn a_new_value_of_a_sealed_signal_is_recorded() {
     let env = vault();
@@ -235,7 +237,8 @@ fn a_new_value_of_a_sealed_signal_is_recorded() {
     is_nowhere(&env);
 }
 
-/// The scripts fail in several ways, and their error output contains the secret.
+/// The scripts fail in several ways, and their error output contains the secret. windlass must mask the secret
+/// everywhere.
 #[test]
 fn a_failure_does_not_show_the_secret_of_a_factory() {
     let env = vault();

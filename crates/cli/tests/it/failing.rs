@@ -355,7 +355,8 @@ fn a_value_that_a_part_was_not_given_is_given_by_the_next_up() {
     ");
 }
 
-/// A message of a script with several lines is indented, so that no line looks like a message of windlass.
+/// A script reports a message that has several lines. windlass must indent the further lines, so that no line looks
+/// like a message of windlass.
 #[test]
 fn a_message_of_several_lines_stays_together() {
     let install = r#"answer; printf '    $pushAll: {activityLog: [{severity: WARNING, message: "one\\ndone: two"}]}\n'"#;
@@ -585,8 +586,8 @@ fn the_history_names_the_process_that_a_retry_resumes() {
     ");
 }
 
-/// The status no longer shows the failure of an operation after the operation was repaired, although the part
-/// was Active all the time.
+/// An operation of an Active part fails, and a later `up` repairs the operation. The status must then no longer show
+/// the failure. The part stays Active, so no change of the part's state removes the failure.
 #[test]
 fn the_status_forgets_the_failure_of_an_operation_that_was_repaired() {
     let env = TestEnv::with("h_bta");

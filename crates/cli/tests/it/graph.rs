@@ -115,7 +115,8 @@ fn an_existing_assembly_is_drawn_with_its_states() {
     assert!(plan.contains("-->|\"third-relationship\"| "), "{plan}");
 }
 
-/// If the name of an existing assembly is given instead of a file, the error explains it.
+/// The user gives the name of an existing assembly instead of a file. The error must explain that the argument names an
+/// assembly.
 #[test]
 fn a_name_in_the_place_of_a_file() {
     let env = nested();

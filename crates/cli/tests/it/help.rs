@@ -228,8 +228,8 @@ fn a_closed_pipe_is_no_panic(
     assert!(run.stderr.ends_with("exit 0\n"), "{run}");
 }
 
-/// An argument is not UTF-8. windlass must report this as an error, like any other wrong argument. With `--help`,
-/// windlass must still print the help.
+/// A command line contains an argument that is not UTF-8. windlass must report an error, as for any other wrong
+/// argument. With `--help`, windlass must still print the help.
 #[test]
 fn an_argument_may_contain_any_byte() {
     let env = TestEnv::bare();

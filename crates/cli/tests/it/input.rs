@@ -782,7 +782,8 @@ fn a_key_and_a_store_that_are_no_files_are_errors() {
     }
 }
 
-/// A descriptor in a package may be a named pipe or a dangling link. This is reported without waiting.
+/// The descriptor in a package is a named pipe or a dangling link. windlass must report an error, and must not wait for
+/// data from the pipe.
 #[test]
 fn a_package_whose_descriptor_is_no_file_is_reported() {
     for (make, why) in [("pipe", "a named pipe"), ("link", "which is not there")] {
@@ -805,7 +806,7 @@ fn a_package_whose_descriptor_is_no_file_is_reported() {
     }
 }
 
-/// Of a thousand errors, the first hundred are printed, and the number of all errors.
+/// A descriptor has a thousand errors. windlass must print the first hundred errors, and the number of all errors.
 #[test]
 fn messages_end_after_a_hundred() {
     let env = small();

@@ -390,8 +390,8 @@ for id in $(printf '%s\n' "$input" | sed -n 's/^  \([a-z0-9]*\):.*$/\1/p'); do
     printf '  "%s": {status: {flags: {active: %s, converging: %s, failed: false}}}\n' "$id" "$up" "$wait"
 done"#;
 
-/// `up` waits for an instance that is not ready yet, and is stopped. A second `up` must wait for the instance again. If
-/// `down` follows instead, it must remove the instance at once.
+/// The user stops `up` during its wait for an instance that is not ready yet. A second `up` must wait for the instance
+/// again. If `down` follows instead, `down` must remove the instance at once.
 #[test]
 fn a_stop_keeps_an_instance_that_is_not_ready() {
     for command in [["up", "small"], ["down", "small"]] {

@@ -41,8 +41,8 @@ enum Failure {
     NaturalId,
     /// The name that the script chooses contains the secret.
     Name,
-    /// The script writes so much output that windlass stores and shows only parts of the output. The secret lies across
-    /// each cut.
+    /// The script writes so much output that windlass stores and shows only parts of the output. At each point where
+    /// windlass cuts the output, a copy of the secret lies across the cut.
     Flood,
 }
 

@@ -145,8 +145,8 @@ fn scripts_are_files_of_a_folder() {
     ");
 }
 
-/// `check --image` accepts the path of an image file, or the name of an image in the store. windlass must neither run
-/// nor import the image of a file.
+/// `check --image` accepts the path of an image file, or the name of an image in the store. windlass must not run an
+/// image that it reads from a file, and must not import the image into the store.
 #[test]
 fn scripts_are_files_of_an_image() {
     let env = with_scripts();

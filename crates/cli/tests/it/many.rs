@@ -172,7 +172,8 @@ fn steps_that_are_alike_are_one_line() {
     ");
 }
 
-/// A cluster of assemblies that contain clusters, one of which has lost a node.
+/// A cluster consists of assemblies, and each assembly contains a cluster of nodes. One of these inner clusters has
+/// fewer nodes than the others. windlass must still group equal parts.
 #[test]
 fn clusters_of_clusters_are_few_lines_too() {
     let env = TestEnv::bare();

@@ -6,8 +6,8 @@ use crate::env::TestEnv;
 
 const INSTALL: &str = r#"touch "$WINDLASS_VOLUME_STATE/part-$id"; answer"#;
 
-/// The Integrity script, which reports the parts that have lost their file. If the file `fail` exists, it
-/// fails.
+/// The Integrity script, which reports a part as active if the file of the part exists. If the file `fail` exists, the
+/// script fails.
 const INTEGRITY: &str = r#"[ ! -e "$WINDLASS_VOLUME_STATE/fail" ] || { echo "no answer" >&2; exit 1; }
 echo instances:
 for id in $(printf '%s\n' "$input" | sed -n 's/^  \([a-z0-9]*\):.*$/\1/p'); do
@@ -15,8 +15,8 @@ for id in $(printf '%s\n' "$input" | sed -n 's/^  \([a-z0-9]*\):.*$/\1/p'); do
     printf '  "%s": {status: {flags: {active: %s, converging: false, failed: false}}}\n' "$id" "$active"
 done"#;
 
-/// Returns a project with six parts that are up. The script Uninstall removes the files of the parts, and fails if no
-/// file is left.
+/// Returns a project with six parts that are up. The script Uninstall removes the files of all parts. If no part has a
+/// file, the script fails.
 fn six() -> TestEnv {
     let uninstall = r#"rm "$WINDLASS_VOLUME_STATE/part-"*"#;
     let scripts = [("Install", INSTALL), ("Integrity", INTEGRITY), ("Uninstall", uninstall)];
@@ -80,7 +80,8 @@ fn a_saved_plan_is_refused_after_another_observation() {
     assert_eq!(env.trace().iter().filter(|line| *line == "Install").count(), 1);
 }
 
-/// A health check that fails heals no part. One line warns of all parts without an answer.
+/// All parts are lost, and the health check fails. windlass must then heal no part. One line must warn of all parts
+/// without an answer.
 #[test]
 fn a_check_that_fails_heals_nothing() {
     let env = six();

@@ -4,8 +4,8 @@ use insta::assert_snapshot;
 
 use crate::env::{TestEnv, until};
 
-/// Returns three parts in a row, each of which publishes its property `size` as `is` when it is installed or
-/// reconfigured. Start publishes the content of the file `start`, if it exists.
+/// Returns three parts in a row. When a part is installed or reconfigured, it publishes the value of its property
+/// `size` in its output `is`. If the file `start` exists, Start publishes the content of this file in `is`.
 pub(crate) fn row(size: &str, kind: &str, lifecycle: &str) -> TestEnv {
     let env = TestEnv::new();
     env.write(
@@ -166,7 +166,8 @@ fn a_part_that_cannot_be_reconfigured_is_replaced() {
     assert!(env.ok(&["plan", "row"]).stdout.contains("nothing to do"));
 }
 
-/// A saved plan permits no further replacement, and `retry` asks before it replaces parts with outdated inputs.
+/// `apply` must make only the replacements that the saved plan contains. `retry` must ask before it replaces parts with
+/// outdated inputs.
 #[test]
 fn apply_and_retry_replace_nothing_that_was_not_permitted() {
     let env = row("", "", "Install, Start, Stop, Uninstall");

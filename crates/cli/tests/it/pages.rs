@@ -66,8 +66,8 @@ fn each_event_of_the_daemon_is_documented() {
     assert_eq!(documented, printed);
 }
 
-/// In the page about security, a line after each table names tests, and each list item names tests. Items
-/// that the page marks as not promised are exempt.
+/// In the page about security, each table is followed by a line with the names of tests. Each list item also contains
+/// names of tests. Items that the page marks as not promised are exempt.
 #[test]
 fn each_claim_about_security_names_its_tests() {
     let page = include_str!("../../../../docs/security.md");

@@ -1,4 +1,5 @@
-//! Values of parameters are compared with the declared types, by the schema of the parameters.
+//! Tests that windlass compares the values of parameters with the declared types. windlass validates the values against
+//! a schema of the parameters, which contains these types.
 
 use std::fmt::Write as _;
 

@@ -351,8 +351,8 @@ fn wrong_arguments_for_scripts() {
     }
 }
 
-/// The input of `script run` may be the document that the script reads. A mistake in it is reported with its
-/// place.
+/// The input file of `script run` may have the form of the document that a script reads on stdin. windlass must report
+/// a mistake in this document with its place.
 #[test]
 fn a_script_is_run_with_the_document_that_it_reads() {
     let env = TestEnv::bare();

@@ -11,7 +11,8 @@ fn up_with(file: &str) -> String {
     env.refuses(&["up", "h_bta"])
 }
 
-/// The check uses the rule by which the runtime of the location refuses a volume of a job.
+/// A location has a volume at a reserved path. `windlass check` must refuse this volume by the same rule as the runtime
+/// that runs the jobs.
 #[test]
 fn a_volume_at_a_reserved_path() {
     let env = TestEnv::with("h_bta");
@@ -336,8 +337,8 @@ fn init_changes_no_file_that_exists() {
     assert!(env.read("inside/assembly.yaml").starts_with("name: assembly::other::1.0\n"));
 }
 
-/// The jobs of a location get the variables that the location sets, and the variables of windlass that it
-/// inherits.
+/// The jobs of a location get the variables that the location sets. They also get those variables of windlass's own
+/// environment that the location inherits.
 #[test]
 fn a_location_has_variables_of_its_own() {
     let install = "echo \"$REGION ${PASSED-none} ${OTHER-none} ${UNSET-none}\" >>\"$trace\"\nanswer";

@@ -82,8 +82,8 @@ fn an_option_protects_the_whole_assembly() {
     env.ok(&["down", "h_bta"]);
 }
 
-/// A protection is lifted although a protected part has changed. The `up` that lifts it omits the part's
-/// change.
+/// A protection is lifted although a protected part has changed. The `up` that lifts the protection excludes the part
+/// with `--except`. So this `up` does not change the part.
 #[test]
 fn a_protection_is_lifted_although_a_part_has_changed() {
     let env = TestEnv::with("h_bta");

@@ -416,7 +416,8 @@ fn a_search_that_fails_says_why() {
     ");
 }
 
-/// Existing instances are adopted by `queries` if the package has no Adopt transition.
+/// A package has no Adopt transition. windlass must find and adopt an existing instance with the `queries` of the
+/// package instead.
 #[test]
 fn existing_parts_are_adopted_by_queries() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);

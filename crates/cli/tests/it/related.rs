@@ -153,8 +153,8 @@ fn two_capabilities_of_one_component_are_one_pair() {
     assert_eq!(ended, ["Leave at host:1", "Leave shop__db"]);
 }
 
-/// Intents other than `up` do not change the relationship, but report its outdated inputs. A plan explains
-/// the change.
+/// The inputs of a relationship are outdated. Intents other than `up` must report these inputs, and must not change the
+/// relationship. `plan` must explain the change that `up` would make.
 #[test]
 fn outdated_inputs_are_reported_by_any_intent() {
     let env = shop("");

@@ -199,8 +199,8 @@ touch "$state/started"
     assert_eq!(history.matches(line).count(), 1, "{history}");
 }
 
-/// A failed change leaves its additional node. `status` shows it, and the next `up` that completes removes
-/// it.
+/// A failed change leaves its additional node. `status` must show this node. If the next `up` completes, it must remove
+/// the node.
 #[test]
 fn status_tells_of_an_additional_node_that_is_left() {
     let env = three_nodes();
@@ -224,7 +224,7 @@ fn status_tells_of_an_additional_node_that_is_left() {
     assert!(!env.ok(&["status", "h_bta"]).stdout.contains("additional"));
 }
 
-/// A saved plan contains an additional node, which `apply` creates and removes at the end.
+/// A saved plan contains an additional node. `apply` must create this node first, and remove it at the end.
 #[test]
 fn a_saved_plan_with_an_additional_node_is_carried_out() {
     let env = three_nodes();

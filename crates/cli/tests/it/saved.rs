@@ -148,7 +148,7 @@ fn a_saved_plan_is_of_its_secrets() {
 }
 
 /// A plan was saved, and then a referenced assembly was changed. windlass must refuse the plan, even if only a secret
-/// was changed. A comparison of values could not detect such a change.
+/// was changed. The saved plan contains no secrets, so a comparison of values could not detect such a change.
 #[test]
 fn a_saved_plan_is_of_what_is_referenced() {
     let env = shop();

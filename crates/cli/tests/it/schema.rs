@@ -1,5 +1,5 @@
-//! The published schemas: they equal the program's output, and accept and refuse the same documents as the
-//! check.
+//! Tests the published schemas. They must equal the output of `windlass schema`. They must also accept and refuse the
+//! same documents as windlass.
 //!
 //! The corpus is `$WINDLASS_CORPUS`, or the default folder beside the workspace.
 
@@ -57,7 +57,7 @@ impl Schemas {
         Self(Document::ALL.into_iter().map(make).collect())
     }
 
-    /// Returns the schema's errors for a text, which is parsed both as editors and as windlass parse it.
+    /// Parses a text in two ways: as editors do, and as windlass does. Returns the schema's errors for both results.
     fn problems(&self, document: Document, text: &str) -> Vec<String> {
         let root = load_one(&Source::new("a.yaml", text), &LoadOptions::default()).root;
         let (_, validator) = self.0.iter().find(|(kind, _)| *kind == document).unwrap();

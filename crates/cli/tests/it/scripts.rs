@@ -146,7 +146,7 @@ fn a_script_that_never_ends() {
     ");
 }
 
-/// Output beyond the limit is not stored, and no update is applied.
+/// A script prints more than the limit for output. The call must fail, and windlass must show only a short message.
 #[test]
 fn a_script_that_never_stops_talking() {
     let env = TestEnv::small(

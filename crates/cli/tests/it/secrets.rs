@@ -168,7 +168,8 @@ fn a_secret_on_the_command_line_is_warned_of() {
     quiet(env.run_with(&["plan", "small", "-p", "password=-"], &format!("{SECRET}\n")));
 }
 
-/// The holder of a lease is shown to other commands without its parameters, which may be secrets.
+/// A command holds the lease of an assembly. Other commands must not show the parameters of this command, because the
+/// parameters may be secrets.
 #[test]
 fn a_lease_does_not_tell_parameters() {
     let env = vault();
@@ -452,8 +453,7 @@ fn a_misspelt_parameter_is_named_with_its_place() {
     assert!(said.contains("--> wrong.yaml:1:") && said.contains("are not shown"), "{said}");
 }
 
-/// A message about a line of a descriptor does not show a secret in that line, although no secret should be
-/// there.
+/// A descriptor contains a secret by mistake. A message about the line with the secret must not show the secret.
 #[test]
 fn the_line_of_a_sensitive_property_is_masked() {
     let env = vault();

@@ -32,7 +32,7 @@ fn fails(env: &TestEnv, args: &[&str]) -> String {
     fails_with(1, env, args)
 }
 
-/// Runs a command that must be refused because of the key, and returns its error.
+/// Runs a command that must be refused because of the store's key file, and returns its error.
 fn is_refused(env: &TestEnv, args: &[&str]) -> String {
     fails_with(2, env, args)
 }
@@ -307,8 +307,8 @@ umount .windlass
     assert!(run.stderr.starts_with(refusal), "{run}");
 }
 
-/// A `once` script runs while the store's disk is full. Even if its answer can't be recorded, the script does
-/// not count as failed, and it does not run again without an answer of the user.
+/// A `once` script runs while the store's disk is full. Even if its output can't be recorded, the script must not count
+/// as failed. It must not run again before the user states its outcome.
 #[rstest::rstest]
 #[case::short("")]
 #[case::long("seq 20000 | sed 's/^/# /'\n")]

@@ -177,8 +177,8 @@ fn a_renamed_assembly_is_not_imported_again() {
     assert_snapshot!(refused(), @"`windlass log` shows its history since");
 }
 
-/// An assembly moves several times. Its history must contain each process and each version only once. The history must
-/// also be complete if a retry created a part, because a retry has no version of its own.
+/// An assembly moves several times. Its history must contain each process and each version only once. A retry has no
+/// version of its own. Even if a retry created a part, the history must be complete.
 #[test]
 fn where_it_was_before_its_processes_are_known() {
     let here = TestEnv::new();

@@ -596,8 +596,8 @@ composition: {box: {type: 'resource::box::1.0', properties: {size: {value: '${si
     ");
 }
 
-/// Unknown outputs are reported with the parts that need them. Outputs can be read from a file, and a secret
-/// on the command line causes a warning.
+/// The operator states that an interrupted call is done, but supplies only some of its outputs, in a file. windlass
+/// must report the unknown output. If the operator passes a secret output on the command line, windlass must warn.
 #[test]
 fn unknown_outputs_are_reported() {
     let env = cut_with_reader();
@@ -656,8 +656,8 @@ fn a_call_without_its_location_stays_open() {
     assert_eq!(env.trace(), ["Install", "Start"]);
 }
 
-/// The secret of the location is lost for ever. The operator states that the interrupted script has done nothing, and the
-/// answer is recorded, although the next step is refused.
+/// The secret of the location is lost for ever. The operator states that the interrupted script has done nothing.
+/// windlass must record this statement, although it refuses the next step because of the lost secret.
 #[test]
 fn a_call_whose_location_is_lost_is_answered() {
     let env = TestEnv::small("effect: once", &[("Install", GATE), ("Start", "")]);

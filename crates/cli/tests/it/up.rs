@@ -80,8 +80,8 @@ fn h_bta_comes_up_in_its_order() {
     ");
 }
 
-/// Independent calls run concurrently: the Install and Configure of two parts each wait until the other has
-/// started.
+/// Independent calls must run concurrently. The Install of each of two parts waits until the Install of the other part
+/// has started. The two Configure calls wait for each other in the same way.
 #[test]
 fn independent_calls_run_concurrently() {
     let env = TestEnv::with("h_bta");
@@ -379,7 +379,7 @@ fn two_assemblies_of_one_descriptor_live_side_by_side() {
     assert_eq!(env.files().iter().filter(|file| file.ends_with("/server_name")).count(), 2);
 }
 
-/// A folder without `windlass.yaml` is a project, whose scripts run on this machine.
+/// A folder without `windlass.yaml` is also a project. The scripts of this project run on this machine.
 #[test]
 fn without_a_project_file_everything_is_local() {
     let env = TestEnv::bare();

@@ -73,7 +73,8 @@ fn other_names_and_fixed_properties_are_passed_over() {
     assert_eq!(found, ["stays", "nowhere", ""], "{run}");
 }
 
-/// Values from the environment are checked like those on the command line. Only the named source differs.
+/// Values from the environment are checked like those on the command line. The messages differ only in the words that
+/// name the source of the value.
 #[test]
 fn a_value_of_the_wrong_type_is_refused() {
     let env = TestEnv::with("h_bta");

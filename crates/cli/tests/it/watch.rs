@@ -246,8 +246,8 @@ fn a_cluster_at_its_bound_is_reported_once() {
     ");
 }
 
-/// While another command changes a part, its samples do not count. Afterwards counting starts again from
-/// zero.
+/// While another command changes an assembly, the samples of the assembly's parts do not count. Afterwards, the daemon
+/// counts again from zero.
 #[test]
 fn nothing_counts_while_another_command_changes_it() {
     let gate = r#"until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
@@ -348,7 +348,7 @@ fn a_check_that_cannot_run_heals_nothing() {
     watching.end();
 }
 
-/// A sample that is missing because the daemon was suspended heals no part.
+/// The daemon is suspended, so samples are missing. The daemon must not heal a part because of these missing samples.
 #[test]
 fn a_suspended_daemon_heals_nothing() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Start", ""), ("Stop", "")]);
@@ -412,8 +412,8 @@ fn a_policy_installs_a_lost_instance_again() {
     }
 }
 
-/// Signals of the interface `metrics` that a health check reports are samples of the load and the integrity.
-/// A failed check counts as broken.
+/// A health check can report signals of the interface `metrics`. windlass must use these signals as samples of the load
+/// and the integrity.
 #[test]
 fn policies_act_on_what_health_checks_say() {
     let env = TestEnv::new();

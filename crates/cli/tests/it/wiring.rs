@@ -10,7 +10,8 @@ use crate::env::{TestEnv, copy, until};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/applications");
 
-/// Returns a project with both applications, and the factory of machines as a service.
+/// Returns a project with the applications `VM` and `PetClinic`, and their factories. The factory of machines is
+/// launched, and is a service of the environment.
 fn project() -> TestEnv {
     let env = TestEnv::bare();
     copy(Path::new(EXAMPLES), &env.path(""));
@@ -104,8 +105,8 @@ fn an_application_refers_to_machines_by_their_natural_ids() {
     env.is_quiet();
 }
 
-/// A factory is no longer a service of the environment. The references of the factory and of its applications are still
-/// resolved in the environment of their launch, so they still prevent removals.
+/// A factory is no longer a service of the environment. The references of the factory and of its applications must stay
+/// resolved. windlass must therefore refuse to remove the applications to which these references point.
 #[test]
 fn references_of_a_factory_that_is_no_service_prevent_removals() {
     let env = project();
@@ -124,8 +125,8 @@ fn references_of_a_factory_that_is_no_service_prevent_removals() {
     assert!(env.refuses(&["app", "destroy", "vms"]).contains("WL0504]: `vms` is referenced by `pets`"));
 }
 
-/// A reference is resolved when its instance is found later. It becomes dangling when a script reports the
-/// instance as destroyed.
+/// The instance of a reference is unknown at first. When windlass finds the instance, it must resolve the reference.
+/// The reference must become dangling when a script reports the instance as destroyed.
 #[test]
 fn references_are_resolved_anew_on_each_change() {
     let env = project();
@@ -162,8 +163,8 @@ fn the_daemon_leaves_dangling_references() {
     assert_eq!(references(&env, "petclinic"), ["vm-1 dangling vm"]);
 }
 
-/// After a factory was renamed, the references of its applications stay dangling. A later factory of the old name has
-/// no part in them.
+/// An application has a dangling reference, and its factory is renamed. The reference must stay dangling. It must also
+/// stay so when another factory gets the old name.
 #[test]
 fn dangling_references_follow_a_renamed_factory() {
     let env = project();
@@ -186,7 +187,7 @@ fn dangling_references_follow_a_renamed_factory() {
     env.is_quiet();
 }
 
-/// The refusal of a service names only the pins that the service lacks.
+/// If windlass refuses a service, the error names only the pins that the service lacks.
 #[test]
 fn a_service_may_lack_one_of_several_pins() {
     let env = project();

@@ -19,8 +19,8 @@ fn say(line: &str) {
     writeln!(std::io::stderr(), "{line}").unwrap();
 }
 
-/// Returns the corpus folder of expressions. Prints that the test was skipped and returns `None` where it is
-/// missing.
+/// Returns the corpus folder of expressions. If the folder is missing, prints that the test was skipped, and returns
+/// `None`.
 #[expect(clippy::disallowed_methods, reason = "the tests' own setting: where the corpus is")]
 fn folder() -> Option<PathBuf> {
     let given = std::env::var_os("WINDLASS_CORPUS").map(PathBuf::from);
@@ -35,7 +35,8 @@ fn folder() -> Option<PathBuf> {
     None
 }
 
-/// Quartz searches a hundred years, counted from the day of the recording.
+/// The year in which the recorded fire times of Quartz end. Quartz searches for fire times only in the hundred years
+/// after the day of the recording.
 const QUARTZ_ENDS: &str = "2126";
 
 /// Returns why a class of cases is not compared: quirks of Quartz that the crate's page lists.

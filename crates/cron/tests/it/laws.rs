@@ -53,7 +53,7 @@ proptest! {
         }
     }
 
-    /// A time between two fire times has the second one as its next.
+    /// If a time is between two consecutive fire times, its next fire time is the second one.
     #[test]
     fn next_is_monotonic(case in case(), after in time(), more in 0..100_000_i64) {
         let expression = CronExpression::parse(&case.text).unwrap();
@@ -66,7 +66,8 @@ proptest! {
         }
     }
 
-    /// In a zone, the fire times are the matching local times, without the first pass of a repeated hour.
+    /// In a zone, the fire times are the matching local times. If a clock change repeats an hour, only the second pass
+    /// of the hour has fire times.
     #[test]
     fn zones_repeat_and_skip(case in case(), at in 0..6_usize, near in -200_000..20_000_i64) {
         let (name, transition) = [

@@ -37,9 +37,9 @@ impl<'a> Said<'a> {
         Self { source, diagnostics: Diagnostics::new() }
     }
 
-    /// Tells whether the limit for diagnostics of this severity is reached. Callers that need much time for a
-    /// diagnostic call this method first. If the limit is reached, the method counts the diagnostic, and the caller
-    /// does not create it.
+    /// Tells whether the limit for diagnostics of this severity is reached. A caller that needs much time to create a
+    /// diagnostic must call this method first. If the limit is reached, the method counts the diagnostic, and the
+    /// caller does not create it.
     pub(super) fn leaves_out(&mut self, severity: Severity) -> bool {
         self.diagnostics.leaves_out(severity)
     }
@@ -73,9 +73,9 @@ impl<'a> Said<'a> {
 /// The properties of an assembly that depend on a component. For each of these properties, the map contains the
 /// `${…}` that reads the component.
 ///
-/// A property depends on a component if its fixed value contains such a `${…}`. A property also depends on a
-/// component if its fixed value reads another property that depends on the component. Then the map contains the
-/// same `${…}` for both properties.
+/// A property depends on a component if its fixed value contains a `${…}` that reads the component. A property also
+/// depends on a component if its fixed value reads another property that depends on the component. In this case, the
+/// map contains the `${…}` of the other property for both properties.
 pub(super) type Late<'a> = HashMap<&'a PropertyName, &'a Reference>;
 
 /// A running check of an assembly.

@@ -15,11 +15,11 @@ use crate::document::{AssemblyDescriptor, EachDecl};
 use crate::scope::{Meaning, Scope};
 use crate::template::{Value, ValueKind};
 
-/// Checks the lists that clusters have in the key `each`. Each entry of such a list declares one node. The
-/// function reports an entry that is no map, or that has no key. It also reports a key that is invalid or that
-/// an earlier entry already has.
+/// Checks the lists that clusters have in the key `each`. Each entry of such a list declares one node. A field of the
+/// entry contains the node's key, which is unique in the list. The function reports an entry that is no map, or that
+/// lacks this field. It also reports a node's key that is invalid or that an earlier entry already has.
 ///
-/// The function skips an entry such as `${property}`, and a key that contains a `${…}`. Their values are not
+/// The function skips an entry such as `${property}`, and a node's key that contains a `${…}`. Their values are not
 /// known yet.
 pub fn check_lists(assembly: &AssemblyDescriptor) -> Diagnostics {
     let mut said = Said::new(&assembly.source);

@@ -131,8 +131,8 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Converts the component that a `${…}` names to the element that the `${…}` reads. If the component is a group
-    /// of nodes, the method returns the node with number 1, and adds the group to `lowest`.
+    /// Returns the element that a `${…}` reads. `component` is the component that the `${…}` names. If the component is
+    /// a group of nodes, the method returns the node with number 1, and adds the group to `lowest`.
     ///
     /// The composition later warns of each group in `lowest` that has several nodes, because the `${…}` reads only
     /// one of them. If the nodes of a group have keys in place of numbers, the composition also replaces node 1 by

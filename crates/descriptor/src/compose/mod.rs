@@ -68,8 +68,8 @@ pub struct Composed {
     /// The texts of the secrets. The topology contains only the keys of this map, in place of the texts.
     pub secrets: BTreeMap<SecretRef, Sensitive<String>>,
     /// Names of the resource descriptors whose packages the topology needs. The set contains the descriptors of all
-    /// resources. It also contains the descriptor of a referenced instance if the instance offers operations that this
-    /// descriptor declares.
+    /// resources. A referenced instance may offer operations whose scripts are in the package of its own descriptor.
+    /// Then the set also contains this descriptor.
     pub resources: BTreeSet<DescriptorName>,
     /// The references of the assembly and of its nested assemblies, in the order of declaration. Each entry
     /// contains the instance to which the reference resolves, or `None` if there is no such instance.

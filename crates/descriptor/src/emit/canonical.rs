@@ -14,16 +14,16 @@ use crate::reader::canonical as meant;
 /// The position of a value in a descriptor. The position determines the meaning of each `${…}` in the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Position<'a> {
-    /// In the properties, metrics or policies of the assembly or resource itself.
+    /// The value is in the properties, metrics or policies of the assembly or resource itself.
     Own,
     /// The value is in the key `quantity` of a component, or in a key of the component's section `cluster`. Such a
     /// value is a number of nodes.
     Number,
-    /// In the properties of this component.
+    /// The value is in the properties of this component.
     Component(&'a str),
-    /// In the properties of this reference.
+    /// The value is in the properties of this reference.
     Reference(&'a str),
-    /// In the properties of this relationship.
+    /// The value is in the properties of this relationship.
     Relationship(&'a str),
 }
 

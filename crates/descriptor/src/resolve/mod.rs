@@ -59,8 +59,8 @@ pub struct Left {
 /// descriptor must have been read without errors.
 ///
 /// # Errors
-/// The errors that [`check`](mod@crate::check) finds in the descriptor or in the result, or the errors about
-/// the parameters.
+/// Returns the errors that [`check`](mod@crate::check) finds in the descriptor. Reading the descriptor does not detect
+/// these errors. Also returns the errors about the parameters, and the errors in the result.
 pub fn resolve(assembly: &Arc<AssemblyDescriptor>, request: Request<'_>) -> Result<Resolved, Diagnostics> {
     let descriptor = Descriptor::Assembly(assembly.clone());
     let mut diagnostics = check(&descriptor, request.catalog, Missing::Tolerated);

@@ -97,7 +97,7 @@ pub(crate) fn measured(act: impl FnOnce()) -> Cost {
     limit.cost()
 }
 
-/// Runs each case in a process of its own. Fails with all cases that exceeded a limit.
+/// Runs each case in a process of its own. If cases exceeded a limit, the function panics with a list of them.
 #[expect(clippy::print_stdout, reason = "what the cases take is of interest")]
 pub(crate) fn in_child(test: &str, names: &[&str], run: impl Fn(&str) -> Cost) {
     if let Some(name) = variable(CASE) {

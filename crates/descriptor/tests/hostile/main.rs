@@ -43,7 +43,8 @@ fn mutations_are_refused_in_time() {
     }
 }
 
-/// Returns the texts below the folder of examples whose names begin with one of `names`.
+/// Returns the texts of those files in the folder of examples and in its subfolders whose file names begin with one of
+/// `names`.
 fn fixtures(names: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")];

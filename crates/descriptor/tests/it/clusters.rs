@@ -139,7 +139,8 @@ fn the_number_of_elements_is_limited() {
     ");
 }
 
-/// Returns the number of elements of an assembly, or the error. At most `nodes` elements may be copies.
+/// Composes an assembly, and returns the number of its elements, or the error. The composition may copy at most `nodes`
+/// elements, for example to create the further nodes of a group.
 fn elements(world: &World, text: &str, nodes: usize) -> Result<usize, String> {
     let Some(Descriptor::Assembly(assembly)) = read_text(text).descriptor else { panic!("an assembly") };
     let (name, parameters) = ("test".parse().unwrap(), std::collections::BTreeMap::new());

@@ -72,7 +72,7 @@ fn keys<'t>(text: &'t str, section: &str) -> Vec<&'t str> {
     keys.map(|key| key.trim().trim_matches(['\'', '"'])).collect()
 }
 
-/// Tells whether an error is right, as far as a simple search of the text shows.
+/// Tells whether a simple search of the descriptor's text confirms an error that the check has reported.
 fn is_right(diagnostic: &Diagnostic, text: &str) -> bool {
     // The first name in the message: for `${a.b}` that is `a`.
     let named = diagnostic.message.split(['`', '$', '{', '}', '.']).find(|word| !word.trim().is_empty());

@@ -1,4 +1,5 @@
-//! Tests properties that refer to each other in a cycle, on every kind of path.
+//! Tests properties that read each other in a cycle. A cycle can be inside one descriptor, or can lead through
+//! components and their descriptors.
 
 use insta::assert_snapshot;
 use windlass_descriptor::Missing;

@@ -1,5 +1,5 @@
-//! Tests that the examples of this repository compose. One example was copied from a printed document, together with
-//! the known mistakes of the document. The check must report these mistakes at their lines.
+//! Tests that windlass can compose the examples of this repository. One example was copied from a printed document,
+//! together with the known mistakes of the document. The check must report these mistakes at their lines.
 
 use insta::assert_snapshot;
 use windlass_descriptor::{Composed, Descriptor, Missing, check};

@@ -40,8 +40,8 @@ fn around(code: &str) -> Surroundings {
     Surroundings { name, ..Surroundings::default() }
 }
 
-/// Returns the diagnostics of reading and checking an example. If there is no error, also composes the
-/// example, and adds these diagnostics.
+/// Returns the diagnostics of reading and checking an example. If there are none, and the example is an assembly,
+/// composes the assembly, and returns the diagnostics of the composition.
 fn said(code: &str, text: &str) -> Diagnostics {
     let mut world = world();
     let read = read_in(&Source::new("example.yaml", text), &around(code));

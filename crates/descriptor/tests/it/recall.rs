@@ -127,8 +127,8 @@ fn corpus_examples_that_are_not_yaml_have_their_cause() {
 
 /// Findings that a note of the manifest demands.
 enum Demand {
-    /// The fields are a code, a text and a number. At least that number of findings must have the code, and a place
-    /// that contains the text.
+    /// The fields are a code, a text and a minimum number of findings. These findings must have the code, and their
+    /// places must contain the text.
     Text(&'static str, String, usize),
     /// A finding of one of these codes, with any message.
     Any(&'static [&'static str]),

@@ -136,7 +136,8 @@ fn outputs(package: &Package) -> Vec<(PropertyName, PropertyName)> {
     publishing.map(|binding| Settings::read(binding).0.outputs).unwrap_or_default()
 }
 
-/// Returns the action that publishes the outputs: the first of Create and Install that has this driver.
+/// Returns the action that publishes the outputs: the first of Create and Install for which the package chooses this
+/// driver.
 fn publishing(package: &Package) -> Option<Action> {
     let makes = [Transition::Create, Transition::Install].map(Action::Transition);
     makes.into_iter().find(|action| binding(package, action).is_some())

@@ -1,4 +1,4 @@
-//! The conformance suite passes a correct driver, and detects each violation of the contract.
+//! Tests that the conformance suite accepts a correct driver, and detects each violation of the contract.
 
 use windlass_driver::testing::Subject;
 

@@ -1,4 +1,5 @@
-//! A driver that creates an instance by two jobs with a checkpoint between them, and can have a fault.
+//! A driver that creates an instance by two jobs with a checkpoint between them. A test can make the driver violate the
+//! contract.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

@@ -18,10 +18,11 @@ const PAGE: usize = 64;
 /// applications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absence {
-    /// All instances count as gone. This is for a check of applications that the operator has named.
+    /// All instances that the check does not find count as gone. This variant applies if the operator has named the
+    /// applications to check.
     Believed,
-    /// The instances may still exist, so the checks of the applications count as failed. For example, the factory may
-    /// have the credentials of another account, and so see none of the instances.
+    /// The instances may still exist. For example, the factory may have the credentials of another account, and so see
+    /// none of the instances. Therefore the checks of the applications count as failed.
     Doubted,
 }
 
@@ -77,9 +78,9 @@ fn observation(answer: &Answered) -> Option<&Observation> {
     }
 }
 
-/// Returns the factories whose instances all seem to be gone. The checks report at least one of these instances as
-/// absent, and find no existing one. Checks without a result are ignored. `owners` contains the factory of each checked
-/// application.
+/// Returns the factories whose instances all seem to be gone. A factory is in the result if the checks report at least
+/// one of its instances as absent, and none as existing. Checks without a result are ignored. `owners` contains the
+/// factory of each checked application.
 fn factories_without_instances(
     answers: &[Answered],
     owners: &BTreeMap<AssemblyName, AssemblyName>,

@@ -18,8 +18,8 @@ use windlass_model::{Action, PropertyName};
 /// The maximum duration of a search.
 pub(super) const LONGEST: Duration = Duration::from_secs(600);
 
-/// A driver that adopts the existing instances of resources. These resources declare `queries`, but do not declare
-/// the transition Adopt. To find an instance, `ByQueries` uses the driver that it contains.
+/// A driver that adopts existing instances, but only of resources that declare `queries` and do not declare the
+/// transition Adopt. To find an instance, `ByQueries` uses the driver that it contains.
 pub(crate) struct ByQueries(pub(crate) Arc<dyn Driver>);
 
 #[async_trait]

@@ -1,10 +1,10 @@
 //! Health checks of applications. The reports of a check may change the records.
 //!
-//! One check covers several applications that have the same package, location and configuration. Each application is
-//! an assembly of its own. A check needs no leases of the checked applications. Only a daemon holds a lease during the
-//! check: the lease of the factory. So no other daemon checks at the same time. A report that changes the records of
-//! an assembly is applied under a short lease of that assembly. The report is dropped if the records have changed
-//! since the check began. A report that changes nothing writes nothing.
+//! One check covers several applications that have the same package, location and configuration. Each application is an
+//! assembly of its own. A check needs no leases of the checked applications. If a daemon makes the check, it holds the
+//! lease of the factory that owns the applications. So no other daemon checks them at the same time. A report that
+//! changes the records of an assembly is applied under a short lease of that assembly. The report is dropped if the
+//! records have changed since the check began. A report that changes nothing writes nothing.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -423,8 +423,9 @@ pub(super) fn without_news(
 /// - After any other change, the function still records a failure. It does not record an observation, because the
 ///   observation is out of date.
 ///
-/// If the function does not record an observation, it returns [`CheckEnd::Dropped`]. If it does not record a failure,
-/// it returns the result of [`not_recorded`], normally [`CheckEnd::Failed`].
+/// If the answer is an observation that the function does not record, the function returns [`CheckEnd::Dropped`]. If
+/// the answer is a failure that the function does not record, it returns the result of [`not_recorded`], normally
+/// [`CheckEnd::Failed`].
 pub(super) async fn applied(
     engine: &Engine,
     lease: &Lease,

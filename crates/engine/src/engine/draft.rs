@@ -153,6 +153,7 @@ impl EngineEnv {
             mut arguments,
             expected,
             consent,
+            omits_unpermitted,
             selection,
             observed,
             ..
@@ -250,6 +251,18 @@ impl EngineEnv {
             Some((part, command)) => call::planned(&world, part, command, &mut arguments)?,
             None => planned(&world, &target.options)?,
         };
+        let except = target.options.except.clone();
+        if let Consent::Parts(permitted) = &consent
+            && omits_unpermitted
+        {
+            let destroyed = destroyed(&planned.diff, &surplus);
+            let unpermitted: Vec<_> = destroyed.filter(|part| !permitted.contains(part)).cloned().collect();
+            if !unpermitted.is_empty() {
+                target.options.except.extend(unpermitted);
+                world.limited = true;
+                planned = self::planned(&world, &target.options)?;
+            }
+        }
         if !planned.surge.is_empty() {
             // The plan changes Active nodes. Before these nodes change, their groups get additional nodes. So
             // the desired version gets the additional nodes, and a new plan is made.
@@ -282,7 +295,7 @@ impl EngineEnv {
             undone: planned.undone,
             limits: Limits {
                 target: if is_single { BTreeSet::new() } else { target.options.target },
-                except: target.options.except,
+                except,
                 max_unavailable: target.options.max_unavailable.filter(|_| !is_single),
                 max_surge: target.options.max_surge.filter(|_| !is_single),
             },
@@ -307,8 +320,7 @@ impl EngineEnv {
 impl Draft {
     /// Returns the installed parts whose removal or replacement needs the user's consent.
     fn destroyed(&self) -> impl Iterator<Item = &ElementName> {
-        let destroys = |change: &&ElementChange| change.destroys() && !is_surplus(&self.surplus, change);
-        self.diff.elements.iter().filter(destroys).map(|change| &change.element)
+        destroyed(&self.diff, &self.surplus)
     }
 
     /// Returns the value of [`ProcessRecord::may_destroy`](windlass_model::record::ProcessRecord::may_destroy) for the
@@ -362,6 +374,16 @@ fn surplus(record: &AssemblyRecord, versions: &[VersionRecord]) -> BTreeSet<Elem
     left.retain(|node| record.topology.get(node).is_none());
     left.extend(surge_nodes(&record.topology, &record.surge));
     left
+}
+
+/// Returns the installed parts whose removal or replacement needs the user's consent. `surplus` contains the temporary
+/// nodes of a rolling change, whose removal needs no consent.
+fn destroyed<'a>(
+    diff: &'a Diff,
+    surplus: &'a BTreeSet<ElementName>,
+) -> impl Iterator<Item = &'a ElementName> {
+    let destroys = |change: &&ElementChange| change.destroys() && !is_surplus(surplus, change);
+    diff.elements.iter().filter(destroys).map(|change| &change.element)
 }
 
 /// Tells whether a change removes a node in `surplus`, or a part of such a node. `surplus` contains the temporary nodes

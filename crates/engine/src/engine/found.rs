@@ -59,8 +59,8 @@ pub(super) struct Found {
 ///
 /// A broken element that can be restarted gets the state Broken, and the plan restarts it. An element that declares
 /// neither Start nor Stop can't be restarted, so the plan replaces it. Its record keeps the state Active, so that its
-/// replacement requires the user's consent, like the replacement of a healthy element. An element that the descriptor
-/// protects from replacement gets the state Broken in both cases.
+/// replacement requires the user's consent, like the replacement of a healthy element. If the descriptor protects a
+/// broken element from replacement, the element gets the state Broken even if it can't be restarted.
 pub(super) fn note(world: &mut World, seen: &[Seen], now: Timestamp) -> Found {
     let mut found = Found::default();
     let mut gone: BTreeSet<ElementName> = world

@@ -318,8 +318,7 @@ pub(super) struct Checks {
     pub(super) answers: Vec<Answered>,
     /// The failed jobs of checks of applications.
     pub(super) failed: Vec<FailedJob>,
-    /// The warnings and errors that scripts have written to stderr. The list contains only lines from jobs that
-    /// have checked applications. Jobs with a failed check are left out.
+    /// The warnings and errors that scripts have written to stderr during successful checks of applications.
     pub(super) lines: Vec<Line>,
 }
 
@@ -582,8 +581,9 @@ pub(super) fn round(
 /// the function [`round`] writes the mark into the ids of the check's jobs. Other versions of windlass read the mark,
 /// so the mark of an assembly never changes.
 ///
-/// A mark has 16 characters: `of`, and 14 characters of a hash of the assembly's name. These 14 characters contain 4 +
-/// 13 × 5 = 69 bits of the hash. So two assemblies of a store do not have the same mark.
+/// A mark has 16 characters: `of`, and 14 characters of a hash of the assembly's name. The first of these 14 characters
+/// contains 4 bits of the hash, and each of the other 13 contains 5 bits. With these 69 bits, it is practically
+/// impossible that two assemblies of a store have the same mark.
 ///
 /// If a check runs under no lease, the ids of its jobs contain [`LETTERS`] (12) random characters in place of the mark.
 /// The random characters are never equal to a mark, because a mark is longer.
@@ -615,9 +615,10 @@ const SLACK: Duration = Duration::from_secs(60);
 /// character is one of 32 letters and digits. So 12 characters contain 4 + 11 × 5 = 59 random bits.
 const LETTERS: usize = 12;
 
-/// The number of random characters at the end of a prefix that contains a [`mark`]. Here the random characters only
-/// distinguish the checks under the lease of one assembly, so fewer characters than [`LETTERS`] are sufficient. With
-/// more characters, the job ids could exceed the 63 characters of a [`JobId`].
+/// The number of random characters at the end of the prefix that [`round`] returns, if the prefix contains a [`mark`].
+/// The mark already distinguishes the assemblies, and the random characters only distinguish the checks of one
+/// assembly. So fewer characters than [`LETTERS`] are sufficient. With more characters, the job ids could exceed the 63
+/// characters of a [`JobId`].
 const LETTERS_BESIDE_MARK: usize = 8;
 
 /// Returns the metrics that a report contains, by name. If the report is not valid, returns no metrics.

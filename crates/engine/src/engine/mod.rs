@@ -30,6 +30,7 @@ mod references;
 mod rename;
 mod replay;
 mod request;
+mod resume;
 mod settle;
 mod transfer;
 mod turn;
@@ -58,6 +59,7 @@ pub use replay::calls_of;
 pub use request::{
     Answer, Argument, Arguments, BaseVersion, Desired, PublishedOutputs, Request, Selection, UpOptions,
 };
+pub use resume::{Resumed, resume};
 pub use transfer::{Bundle, HandOver};
 pub use turn::{DutyTurn, FactoryDuty, Turn, TurnTime, take_turn};
 pub use upkeep::Upkeep;

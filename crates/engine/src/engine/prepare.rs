@@ -78,7 +78,7 @@ impl Engine {
             refuse_if_moved(&*self.store, name, &request).await?;
         }
         let continues = snapshot.as_ref().and_then(|s| s.processes.last().map(|p| p.id));
-        request.intent = self.records().followed(request.intent, snapshot.as_ref()).await?;
+        request = self.records().followed(request, snapshot.as_ref()).await?;
         // A retry was checked when its intent was first prepared.
         let is_retry = request.intent == Intent::Retry;
         let closing = closing.unwrap_or_default();

@@ -135,7 +135,8 @@ impl Prepared {
         let mut machine =
             ProcessMachine::run(engine.tools(), world, plan, process.clone(), engine.env.clock.now())
                 .with_demanding_groups(groups);
-        if process.unattended {
+        // The daemon does not call an interrupted command again.
+        if process.unattended && !matches!(process.intent, Intent::Call { .. }) {
             machine = machine.with_daemon_shutdown(stop.soon.clone());
         }
         let Options { grace, patience, .. } = engine.options;
@@ -208,11 +209,10 @@ impl Ended {
         }
     }
 
-    /// Tells whether a further process must roll the assembly back. This is the case if an `up` has failed and
-    /// [`failed_group`](Self::failed_group) contains a group.
+    /// Tells whether a further process must roll the assembly back: this program has executed the process, and the
+    /// process demands a rollback ([`ProcessRecord::follow_up`]).
     pub fn needs_rollback(&self) -> bool {
-        let has_failed = self.process.status == ProcessStatus::Failed && self.failed_group.is_some();
-        has_failed && self.process.intent.rolls_back()
+        self.failed_group.is_some() && self.process.follow_up.is_some()
     }
 
     /// Tells whether one more process must run after this process, to remove the additional nodes of groups.

@@ -86,7 +86,7 @@ impl Engine {
         if let Some(recorded) = snapshot.take() {
             snapshot = Some(self.supposed(name, recorded, request.answer.clone()).await?);
         }
-        request.intent = self.records().followed(request.intent, snapshot.as_ref()).await?;
+        request = self.records().followed(request, snapshot.as_ref()).await?;
         let seen = self.refreshed(&request, snapshot.as_ref(), false, &Stop::default()).await?;
         let previous = self.records().previous(&request.intent, snapshot.as_ref()).await?;
         let is_retry = request.intent == Intent::Retry;

@@ -18,6 +18,7 @@ use windlass_store::{Snapshot, Store};
 use super::consent::Consent;
 use super::draft::{self, Limits, PreviousState, is_mixed};
 use super::env::resources;
+use super::request::Request;
 use crate::commands;
 use crate::error::EngineError;
 use crate::values::{self, Unknown};
@@ -200,16 +201,18 @@ impl Records<'_> {
         Ok(PreviousState { versions, packages, unfinished, limits, resumed, permitted, paused })
     }
 
-    /// Returns the intent that a request really executes. If the last process has failed and demands a rollback, then a
-    /// retry executes this rollback. All other intents stay as they are.
+    /// Returns the request that is really executed. If the last process has failed and demands a rollback, then a retry
+    /// executes this rollback. The demand in the descriptor is the consent to the rollback. All other requests stay as
+    /// they are.
     pub(super) async fn followed(
         &self,
-        requested: Intent,
+        requested: Request,
         snapshot: Option<&Snapshot>,
-    ) -> Result<Intent, EngineError> {
-        let (Intent::Retry, Some(snapshot)) = (&requested, snapshot) else { return Ok(requested) };
+    ) -> Result<Request, EngineError> {
+        let (Intent::Retry, Some(snapshot)) = (&requested.intent, snapshot) else { return Ok(requested) };
         let last = last_of_assembly(self.store, &snapshot.assembly.name).await?;
-        Ok(last.and_then(|last| last.follow_up).unwrap_or(requested))
+        let Some(intent) = last.and_then(|last| last.follow_up) else { return Ok(requested) };
+        Ok(Request { intent, consent: Consent::Any, ..requested })
     }
 
     /// Returns the groups for which the last process was interrupted during a pause, each with the planned end of

@@ -57,8 +57,9 @@ impl RecordedSecrets {
     }
 }
 
-/// Returns a stored secret. If the secret is JSON, also returns the texts in it, because secret parts of a driver's
-/// private state are stored as JSON.
+/// Returns the texts to mask for a stored secret: the secret itself and, if it is JSON, each text in the JSON. The
+/// store keeps secret parts of a driver's private state as JSON, but an output may show a text without the JSON around
+/// it.
 fn spelled(stored: String) -> Vec<String> {
     let inside = serde_json::from_str::<Value>(&stored).map(|value| texts(&value)).unwrap_or_default();
     std::iter::once(stored).chain(inside).collect()

@@ -138,6 +138,9 @@ pub struct Request {
     pub(super) expected: Option<PlanFingerprint>,
     /// The user's permission to remove or replace installed parts.
     pub(super) consent: Consent,
+    /// Whether the plan leaves out the removals and replacements that `consent` does not permit. If `false`, a plan with
+    /// such changes is refused.
+    pub(super) omits_unpermitted: bool,
     /// The maximum time for the health checks before the plan is made; `None` means that no health checks are
     /// made.
     pub(super) refresh: Option<Duration>,
@@ -157,6 +160,7 @@ impl From<Intent> for Request {
             arguments: Arguments::default(),
             expected: None,
             consent: Consent::Any,
+            omits_unpermitted: false,
             refresh: None,
             selection: Selection::default(),
             observed: None,
@@ -181,6 +185,12 @@ impl Request {
     /// Returns a request to resume the last intent, with an operator's answer about undecided calls.
     pub fn retry(answer: Answer) -> Self {
         Self { answer: Some(answer), ..Intent::Retry.into() }
+    }
+
+    /// Returns a request to resume the last intent without asking a user. The plan removes and replaces only the parts
+    /// that the user has permitted for this intent.
+    pub(super) fn unattended_retry() -> Self {
+        Self { consent: Consent::None, omits_unpermitted: true, ..Intent::Retry.into() }
     }
 
     /// Returns the request with an operator's answer about undecided calls; see [`Answer`].

@@ -22,7 +22,8 @@ pub(super) struct CallRun {
     pub(super) late_results: Option<Duration>,
     /// Whether an earlier process began the call.
     pub(super) taken_up: bool,
-    /// Whether this process has observed the instance of a call that it has taken up.
+    /// Whether this process has observed the instance of the call. The field is set only if an earlier process began
+    /// the call.
     pub(super) observed: bool,
     /// The reason why the outcome of the call is unknown. The field is set only while the machine observes the
     /// instance to determine the outcome.

@@ -277,8 +277,8 @@ impl ProcessMachine {
         });
     }
 
-    /// Drops the records of those elements and pairs that do not exist and that the desired version does not
-    /// contain.
+    /// Drops leftover records: records of elements and pairs that were removed or never created, and that the desired
+    /// version does not contain.
     pub(super) fn forget_leftovers(&mut self) {
         let topology = &self.world.assembly.topology;
         let strange = self.world.elements.values().filter(|record| topology.get(&record.name).is_none());

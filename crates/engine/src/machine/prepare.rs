@@ -364,7 +364,8 @@ fn call(world: &World, record: &CallRecord, family: &str, chosen: Chosen) -> Res
 /// Returns the values for an operation of a pair.
 ///
 /// The first operation of a pair gets the present values, which are then recorded. Later operations and repeated calls
-/// get the recorded values, even if these are outdated. If no values are recorded, they get the present values, too.
+/// get the recorded values, even if these are outdated. A pair may have no recorded values, for example because an
+/// older version of windlass created the pair. All its operations then get the present values.
 fn arguments(
     world: &World,
     pair: &PairKey,

@@ -28,9 +28,9 @@ pub(super) struct Queues {
     slots: usize,
     running: usize,
     elements: HashMap<ElementName, Queue>,
-    /// The elements whose last running call has ended, and whose queues contain waiting steps. [`wake`](Self::wake)
-    /// returns the next waiting step of the first element in this list. The function `wake` also removes elements from
-    /// the list: elements on which a new call has started, and elements for which no step waits any more.
+    /// The elements that had waiting steps at the end of their last running call. [`wake`](Self::wake) returns the next
+    /// waiting step of the first element in this list. An element can get a new call, or lose its last waiting step,
+    /// after it was added to the list. The function `wake` then removes the element from the list.
     left: VecDeque<ElementName>,
     /// For each location, the steps that wait for a slot there. A slot is the right to run jobs at a location.
     locations: HashMap<LimitedLocation, VecDeque<StepKey>>,

@@ -9,7 +9,7 @@ use windlass_model::{Element, ElementName, Topology};
 use crate::world::World;
 
 /// Returns the changed groups that demand a rollback if they fail. If the plan only adds nodes to a group or removes
-/// nodes, the group does not count, because these nodes have no version to return to.
+/// nodes, the group does not count. Such a plan gives no node a new version, so no node can return to an old version.
 pub(crate) fn demanding_groups(topology: &Topology, diff: &Diff) -> Vec<ElementName> {
     let demands =
         |group: &&Element| group.update.is_some_and(|update| update.on_failure == OnFailure::Rollback);
@@ -26,8 +26,8 @@ pub(crate) fn demanding_groups(topology: &Topology, diff: &Diff) -> Vec<ElementN
 /// Returns the first group in `groups` that has failed. A group has failed if one of its nodes, or a relationship of one
 /// of its nodes, has failed. `failed_ends` contains the sources and the targets of the failed relationships.
 ///
-/// Returns `None` if the parts had reached the desired version together before the process. Such a process only repairs
-/// or re-creates parts, so a rollback would bring back an unrelated earlier version.
+/// Returns `None` if all parts had already reached the desired version before the process began. The process then only
+/// repairs or re-creates parts, so a rollback would bring back an unrelated earlier version.
 pub(super) fn failed_group(
     world: &World,
     groups: &[ElementName],

@@ -73,7 +73,7 @@ impl ProcessMachine {
     /// Records the changes that a step makes without a call: new states of elements, new packages of elements, and
     /// created or removed pairs.
     ///
-    /// For example, an element that declares no transition Start becomes Active without a call.
+    /// For example, if an element does not declare the transition Start, the element becomes Active without a call.
     pub(super) fn attain_without_calls(&mut self, work: &Work, process: ProcessId) {
         match work {
             Work::Transition { element, to, calls, side, .. } if calls.is_empty() => {
@@ -172,7 +172,7 @@ impl ProcessMachine {
         planned_from(key, operations, done, direction == Direction::Create, side)
     }
 
-    /// Lists the calls that complete or remove a half-created pair.
+    /// Lists the remaining calls of a step for a half-created pair.
     ///
     /// A pair is a relationship between two nodes. A pair is half-created if operations that create the pair were
     /// called, but not all of them have succeeded. The last called operation is *in doubt* if this operation did not

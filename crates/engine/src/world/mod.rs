@@ -262,7 +262,7 @@ impl World {
     /// but not all of them have succeeded. For other pairs, the result is empty.
     ///
     /// Older versions of windlass recorded only how many operations were called, and not which. For such a record, the
-    /// function takes the first operations from the relationship.
+    /// function takes this number of operations from the beginning of the relationship's list of operations.
     pub(crate) fn begun(&self, key: &PairKey) -> Vec<Begun> {
         let Some(pair) = self.pairs.get(key).filter(|pair| pair.is_half_made()) else { return Vec::new() };
         if !pair.begun.is_empty() {
@@ -285,8 +285,9 @@ impl World {
         Some(Begun { operation: relationship.create.get(at)?.clone(), undo: relationship.undo_of(at) })
     }
 
-    /// Returns the resource on which the operation `call` of a pair is called, and the name of the operation in that
-    /// resource. A pair is one source and one target of a relationship.
+    /// Returns the resource that executes an operation of a pair, and the name of the operation in that resource. A
+    /// pair is one source and one target of a relationship. `call` tells which operation of the source or the target is
+    /// meant.
     pub(crate) fn operation(
         &self,
         pair: &PairKey,

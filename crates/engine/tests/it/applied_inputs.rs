@@ -71,7 +71,8 @@ async fn a_relationship_is_ceased_with_old_and_created_with_new_values() {
     assert_eq!(told(&rig)[5..], ["b Leave 2"]);
 }
 
-/// After a kill at any moment, the pair is ceased once and created once, each with the right value.
+/// The process that re-creates a pair with a new value is killed at any moment. In total, windlass must remove the pair
+/// once with the old value, and create it once with the new value.
 #[tokio::test(start_paused = true)]
 async fn a_killed_process_that_re_creates_it_is_resumed() {
     let mut killed = 0;
@@ -96,9 +97,10 @@ async fn a_killed_process_that_re_creates_it_is_resumed() {
     assert!(killed > 20, "{killed}");
 }
 
-/// A creation is completed with the value that it was started with, and then repeated with the new value.
+/// A process is killed during the creation of a pair, and the value then changes. The next process must complete the
+/// creation with the old value, and then re-create the pair with the new value.
 ///
-/// A pair is never ceased with a value that no operation has received.
+/// windlass must remove a pair only with the value that the operations of its creation have received.
 #[tokio::test(start_paused = true)]
 async fn half_of_it_is_finished_with_what_it_was_begun_with() {
     let mut half = 0;
@@ -163,8 +165,8 @@ async fn an_adopted_part_is_replaced_when_its_values_change() {
     assert_eq!(told(&rig), ["b Leave 1", "b Join 2", "a Join 2"]);
 }
 
-/// An older windlass did not record the values that a pair was created with. If the values change, the pair must not be
-/// re-created. `down` must cease the pair with the current values.
+/// An older windlass did not record the values that a pair was created with. If the values change, windlass must not
+/// re-create such a pair. `down` must pass the current values to the operations that remove the pair.
 #[tokio::test(start_paused = true)]
 async fn a_record_without_values_is_resumed() {
     let rig = rig(Effect::Once);

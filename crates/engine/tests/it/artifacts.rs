@@ -243,7 +243,7 @@ async fn the_id_of_a_lost_launch_is_asked_for() {
     assert_eq!(snapshot.instances[&element("t__a")].natural.as_deref(), Some("i-1"));
 }
 
-/// An id that the operator states is sealed if it contains a secret.
+/// An operator states the natural id of an instance. If this id contains a secret, windlass must seal the id.
 #[tokio::test(start_paused = true)]
 async fn a_stated_id_with_a_secret_is_sealed() {
     let rig = Rig::new(Effect::Once);

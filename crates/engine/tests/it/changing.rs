@@ -146,8 +146,9 @@ async fn a_plan_that_destroys_runs_as_it_was_agreed_to() {
     assert_eq!(rig.states("t").await, "a Active, b Active");
 }
 
-/// A retry without consent may remove and replace the parts that the interrupted process was permitted to, and no
-/// others. It needs consent again when that process has completed.
+/// A user has permitted a process to remove or replace certain parts, and the process is interrupted. A retry must need
+/// no new consent for these parts, but must need consent for all others. After a completed process, a retry must need
+/// consent again.
 #[tokio::test(start_paused = true)]
 async fn a_retry_destroys_what_its_process_was_permitted_to() {
     let rig = Rig::new(Effect::Repeatable);
@@ -194,8 +195,8 @@ async fn a_request_during_a_change_is_checked_at_its_turn() {
     assert!(matches!(refused, EngineError::NeedsConsent(_)), "{refused}");
 }
 
-/// A completed change moves unchanged parts to the new version too. Nothing of the old version is shown or
-/// ceased again.
+/// A completed change moves unchanged parts to the new version, too. If the same change is requested again, its preview
+/// must contain no changes and no steps.
 #[tokio::test(start_paused = true)]
 async fn a_change_that_is_through_is_not_shown_again() {
     let rig = Rig::new(Effect::Once);
@@ -273,8 +274,9 @@ async fn a_state_is_reached_from_above_and_below() {
     assert_eq!(rig.states("t").await, "a Active, b Active");
 }
 
-/// `g__1` has failed and can't be removed, so its pair with `b` is not created. The pair of `g__2` is
-/// created, but Install of `g__2` waits until both pairs exist.
+/// `g__1` has failed and can't be removed, so windlass must not create the pair of `g__1` with `b`. windlass must
+/// create the pair of `g__2`. windlass must not install `g__2` yet, because Install of a node requires the pairs of
+/// both nodes.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_related_to_what_can_not_be_removed() {
     let rig = Rig::new(Effect::Once);
@@ -510,8 +512,8 @@ async fn a_lower_state_replaces_a_failed_part_only_with_consent() {
     }
 }
 
-/// Reconfigure applies only volatile properties. The part stays outdated if another property has a new value, even if
-/// the call has passed this value.
+/// Reconfigure applies only volatile properties. If another property has a new value, the part must stay outdated, even
+/// if the Reconfigure call passes this value to the driver.
 #[tokio::test(start_paused = true)]
 async fn a_reconfigure_does_not_apply_other_properties() {
     let rig = Rig::new(Effect::Once);
@@ -603,7 +605,8 @@ async fn a_left_part_keeps_its_protection() {
     assert_eq!(rig.look("t").await.elements[&element("t__b")].state, State::Active);
 }
 
-/// A retry of a limited `down` keeps its limits after the old processes were removed.
+/// A `down` is limited to some parts. Then a prune removes the records of old processes. A retry of the `down` must
+/// still have the same limits.
 #[tokio::test(start_paused = true)]
 async fn a_prune_keeps_the_limits_of_the_last_process() {
     let rig = Rig::new(Effect::Once);
@@ -619,7 +622,8 @@ async fn a_prune_keeps_the_limits_of_the_last_process() {
     assert_eq!(rig.states("t").await, "a Absent, b Active");
 }
 
-/// A secret of an older version is kept while an element exists that was created with it.
+/// An element was created with a secret of an older version. The store must keep this secret as long as the element
+/// exists.
 #[tokio::test(start_paused = true)]
 async fn versions_have_secrets_of_their_own() {
     let rig = Rig::new(Effect::Once);
@@ -661,7 +665,8 @@ async fn a_long_prune_keeps_its_lease() {
     assert!(pruned.unwrap().processes.len() > 200);
 }
 
-/// A pruned assembly keeps the version with the operations of a pair that a later version no longer declares.
+/// A pair still exists, but the present version no longer declares its relationship. A prune must keep the older
+/// version that declares the relationship, because this version contains the operations that remove the pair.
 #[tokio::test(start_paused = true)]
 async fn a_prune_keeps_the_version_of_a_left_pair() {
     let rig = Rig::new(Effect::Once);

@@ -79,7 +79,8 @@ async fn a_resumed_step_has_its_own_duration() {
     }
 }
 
-/// A command that is killed runs once at most, and its arguments are dropped.
+/// The process that runs a command is killed, and a retry follows. In total, the command must run at most once. Its
+/// secret arguments must then be removed from the store.
 #[tokio::test(start_paused = true)]
 async fn a_command_killed_at_every_millisecond_runs_once_at_most() {
     for effect in [Effect::Once, Effect::Repeatable] {
@@ -157,7 +158,8 @@ async fn killed_elsewhere_what_is_open_is_asked_about() {
     assert!(asked > 40, "asked {asked} times");
 }
 
-/// On another machine, the outcome of a call is unknown. The machine of the call's job still finds the outcome.
+/// A process is killed during a call. A process on another machine can't find the outcome, so a person must decide.
+/// Back on the first machine, the next process must find the outcome.
 #[tokio::test(start_paused = true)]
 async fn undecided_elsewhere_it_is_decided_where_its_job_ran() {
     let mut rig = Rig::new(Effect::Once);
@@ -225,7 +227,8 @@ async fn killed_elsewhere_and_killed_here_the_jobs_of_here_are_found() {
     assert!(resumed > 100, "{resumed}");
 }
 
-/// An answer that can't be used is a failure also when another machine reads it. No job of the call still runs.
+/// The job of a call has ended, but the process is killed before it uses the answer. A process on another machine then
+/// reads the answer and can't use it. The call must count as failed, because no job of the call still runs.
 #[tokio::test(start_paused = true)]
 async fn killed_elsewhere_an_unusable_answer_is_a_failure() {
     let mut rig = Rig::new(Effect::Once);
@@ -423,7 +426,8 @@ async fn killed_while_it_recorded(batch: u64) -> Option<Rig> {
     is_killed.then_some(rig)
 }
 
-/// The job of a call may exist although its record is lost. A full disk is then no reason to run the job again.
+/// The job of a call may exist although its record is lost. If the disk is full, the next process must not conclude
+/// that the job was not started. windlass must not run the job again.
 #[tokio::test(start_paused = true)]
 async fn a_job_whose_record_is_lost_is_found_on_a_full_disk() {
     let mut unrecorded = 0;
@@ -441,7 +445,8 @@ async fn a_job_whose_record_is_lost_is_found_on_a_full_disk() {
     assert!(unrecorded > 5, "{unrecorded} jobs without a record");
 }
 
-/// The job of a call may exist although its record is lost. If the runtime can't be opened, a person must decide.
+/// The job of a call may exist although its record is lost. If the runtime can't be opened, windlass can't find out
+/// whether the job exists. A person must then decide whether the call was executed.
 #[tokio::test(start_paused = true)]
 async fn a_job_whose_record_is_lost_is_asked_about_without_its_runtime() {
     let mut asked = 0;

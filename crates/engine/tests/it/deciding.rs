@@ -47,7 +47,8 @@ async fn a_person_may_take_an_hour() {
     assert_eq!(rig.store.holder(&assembly_name("t")).await.unwrap(), None);
 }
 
-/// The process that asks a person is killed, and nobody can prove its death.
+/// A process waits for the decision of a person. The process is killed, and no other process can prove its death. The
+/// killed process must keep its lease until the term of the lease ends.
 #[tokio::test(start_paused = true)]
 async fn a_killed_process_keeps_its_lease_until_the_term_ends() {
     let rig = Rig::new(Effect::Once);

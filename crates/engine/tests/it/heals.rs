@@ -1,4 +1,4 @@
-//! Heals by policies are counted in the records, so that every daemon knows the unsuccessful heals.
+//! The records count the heals that heal policies cause, so that every daemon knows the number of unsuccessful heals.
 
 use windlass_engine::monitor::{Heals, MOST_HEALS};
 use windlass_engine::{Ended, EngineError, Request, Stop};
@@ -38,7 +38,8 @@ async fn heals_are_counted_whoever_watches() {
     assert!(heals.is_left_alone(&element("t__a")) && !heals.is_left_alone(&element("t__b")));
 }
 
-/// A healthy part resets its own counter only, and only under the lease.
+/// If a part is healthy again, windlass must set the heal count of this part to 0, and must leave the counts of other
+/// parts unchanged. If another program holds the lease of the assembly, windlass must change no count.
 #[tokio::test(start_paused = true)]
 async fn a_part_that_is_well_counts_from_nothing() {
     let rig = Rig::new(Effect::Repeatable);
@@ -80,7 +81,8 @@ async fn a_users_intent_resets_the_count_of_heals() {
     assert_eq!(heals(&rig).await, [0, 0]);
 }
 
-/// A heal counts when it starts; its retry is neither another heal nor a user's change.
+/// A heal of a policy must be counted when it starts. A retry of the failed heal must not be counted as another heal.
+/// The daemon's retry must not reset the count either, as an intent of a user would.
 #[tokio::test(start_paused = true)]
 async fn a_heal_that_fails_counts_once() {
     let rig = Rig::new(Effect::Repeatable);

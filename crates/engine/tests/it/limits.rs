@@ -1,5 +1,5 @@
-//! Locations with `max-jobs`: no more jobs run there at once, all calls come to their end, and a stop ends
-//! the calls that wait.
+//! Locations with `max-jobs`: the number of jobs that run there at the same time never exceeds `max-jobs`. All calls
+//! come to their end, and a stop ends the calls that wait.
 
 use std::time::Duration;
 
@@ -102,7 +102,8 @@ async fn jobs_of_a_killed_process_count() {
     assert_eq!(most_at_once(&rig, &["one"; 4]), [2, 0, 0]);
 }
 
-/// A lower limit than before holds for the calls that a killed process left open, too.
+/// A killed process leaves calls open, and `max-jobs` is then lowered. The next process must apply the new limit to
+/// these open calls, too.
 #[tokio::test(start_paused = true)]
 async fn calls_that_were_left_open_wait_too() {
     let mut rig = rig(3);
@@ -142,7 +143,8 @@ async fn a_stop_ends_the_wait_of_calls_that_were_left_open() {
     assert_eq!(rig.jobs.submitted().len(), 9, "no job ran twice");
 }
 
-/// A check that gets no slot in time could not run. It says nothing about its part.
+/// If a health check gets no slot in time, windlass must report that the check could not run. The result says nothing
+/// about the health of the part.
 #[tokio::test(start_paused = true)]
 async fn health_checks_count() {
     for (seconds, waited, unseen) in [(5, 5, 0), (60, 20, 3)] {

@@ -8,7 +8,7 @@ use windlass_store::StoreError;
 use crate::support::puppet::Spoil;
 use crate::support::{Rig, Sketch, assembly_name};
 
-/// Returns a rig with a number of active parts whose driver observes batches.
+/// Returns a rig with this number of active parts. The rig's driver observes several parts together, in a batch.
 async fn up(parts: usize) -> Rig {
     let names: Vec<String> = (1..=parts).map(|number| format!("part{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -74,7 +74,8 @@ async fn an_element_that_fails_affects_no_other() {
     }
 }
 
-/// An element about which the driver can't tell anything is observed again alone.
+/// The observation of a batch tells nothing about one element. Windlass must observe this element again, without the
+/// other elements.
 #[tokio::test(start_paused = true)]
 async fn an_element_without_an_answer_is_observed_alone() {
     let rig = up(2).await;

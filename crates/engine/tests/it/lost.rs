@@ -102,8 +102,8 @@ async fn a_job_that_the_runtime_has_forgotten_is_lost() {
     }
 }
 
-/// A job that waits for capacity exists only in the memory of its process. If the process is killed, the job was never
-/// started, so the next process runs it.
+/// A job waits for capacity, and exists only in the memory of its process. Then the process is killed. The next process
+/// must run the job, because the job was never started.
 #[tokio::test(start_paused = true)]
 async fn a_queued_job_of_a_killed_process_is_run_by_the_next() {
     let rig = Rig::new(Effect::Once);

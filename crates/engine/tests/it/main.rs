@@ -16,6 +16,7 @@ mod packages;
 mod pauses;
 mod private;
 mod renaming;
+mod resuming;
 mod rolling;
 mod schedule;
 mod steps;

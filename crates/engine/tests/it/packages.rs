@@ -105,7 +105,7 @@ async fn a_part_that_moves_uses_its_new_package() {
 }
 
 /// A driver does not keep its instances when their package changes. Until a part is replaced, windlass must run the
-/// scripts of the part's old package, also for a call that the plan makes for the desired version.
+/// scripts of the part's old package. A heal after an `up` with the new package must use the old scripts, too.
 #[tokio::test(start_paused = true)]
 async fn a_part_that_is_not_kept_uses_its_old_package_until_it_is_replaced() {
     let sketch = Sketch::new(&["a"]).reconfigurable("a");
@@ -141,7 +141,9 @@ async fn later_calls_use_the_new_package() {
     );
 }
 
-/// A broken package may fail to install a part, and to clean up after that. The corrected package does both.
+/// A broken package fails to install a part, and then fails to remove the leftovers. Windlass must install the part
+/// with the corrected package. If the driver keeps its instances when their package changes, windlass must also remove
+/// the leftovers with the corrected package; otherwise, with the broken one.
 #[tokio::test(start_paused = true)]
 async fn a_part_that_never_was_is_cleaned_up_with_the_corrected_package() {
     for keeps in [true, false] {

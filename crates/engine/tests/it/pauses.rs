@@ -87,7 +87,8 @@ async fn a_stop_ends_a_pause_at_once() {
     assert!(begun.elapsed() >= 2 * PAUSE, "the stopped pause begins anew: {:?}", begun.elapsed());
 }
 
-/// The process after a kill begins the pause anew, and continues with the next batch.
+/// A process is killed during a pause. The next process must begin the pause anew, and then continue with the next
+/// batch.
 #[tokio::test(start_paused = true)]
 async fn a_killed_pause_begins_anew_before_the_next_batch() {
     let rig = brought_up().await;
@@ -111,7 +112,8 @@ async fn a_killed_pause_begins_anew_before_the_next_batch() {
     assert!(passed >= 2 * PAUSE && passed < 2 * PAUSE + HALF, "{passed:?}");
 }
 
-/// A pause whose time has passed since the kill is not repeated.
+/// A process is killed during a pause, and the next process starts after the end of this pause. The next process must
+/// not repeat the pause.
 #[tokio::test(start_paused = true)]
 async fn a_killed_pause_that_would_be_over_is_over() {
     let rig = brought_up().await;

@@ -70,7 +70,8 @@ async fn parts_of_private_state_that_hold_a_secret_are_sealed() {
     assert_eq!(rig.strings.private(), [Value::Null, state.clone(), state], "Install, Configure, Start");
 }
 
-/// A value that was sealed is a secret of the next calls, too.
+/// Windlass seals a value in private state. If a later call reports the value in another place, windlass must seal the
+/// value there, too.
 #[tokio::test(start_paused = true)]
 async fn private_state_stays_sealed_until_it_is_replaced() {
     let rig = Rig::new(Effect::Once);
@@ -169,7 +170,8 @@ async fn no_record_has_a_secret_of_private_state_in_clear() {
     assert_eq!(snapshot.secrets.values().filter(|value| clear(value)).count(), 3, "given, and two parts");
 }
 
-/// Also the secrets of instances that an older windlass has removed are dropped. Secrets of other kinds stay.
+/// When windlass removes an instance, it must drop the instance's own secrets. It must also drop the secrets of
+/// instances that an older windlass has removed. Secrets of other kinds must stay.
 #[tokio::test(start_paused = true)]
 async fn sealed_outputs_go_with_their_instance() {
     let rig = Rig::new(Effect::Once);
@@ -211,7 +213,8 @@ async fn a_sealed_natural_id_goes_with_its_instance() {
     assert!(!secrets(&rig).await.iter().any(|secret| secret.starts_with("t:natural/")));
 }
 
-/// A part is forgotten with its sealed outputs, and with the values that its relationships were created with.
+/// When windlass forgets a part, it must drop the part's sealed outputs. It must also drop the sealed values with which
+/// the part's relationships were created.
 #[tokio::test(start_paused = true)]
 async fn a_forgotten_part_leaves_no_secrets() {
     let rig = Rig::new(Effect::Once);

@@ -156,7 +156,7 @@ impl Case {
     }
 }
 
-/// Returns a configuration with an eighth of the usual cases, because they are slow.
+/// Returns a configuration with an eighth of the usual number of cases, because each case in this file is slow.
 fn one_in_eight() -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { cases: usual.cases.div_ceil(8), failure_persistence: None, ..usual }

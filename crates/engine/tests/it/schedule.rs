@@ -24,7 +24,8 @@ fn cron(text: &str, zone: Zone) -> Timing {
     Timing::Cron { expression: text.parse().expect("it is an expression"), zone }
 }
 
-/// Plays a schedule whose duties end at once, and returns the seconds of all starts.
+/// Plays a schedule in which each duty ends immediately after its start. Returns the times of all starts, in seconds
+/// after `BEGIN`.
 fn starts(schedule: &mut Schedule<&'static str>, until: i64) -> Vec<i64> {
     let mut seconds = Vec::new();
     while let Some(due) = schedule.due().filter(|due| *due <= second(until)) {

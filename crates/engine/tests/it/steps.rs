@@ -103,8 +103,8 @@ async fn a_source_in_doubt_is_not_related() {
     assert_eq!(told, ["it is not created with `web__2`, which has an unknown outcome"]);
 }
 
-/// The job that starts a source is lost, and an operator reports this call as failed. Then the recorded state of the
-/// source is no longer in doubt. So windlass must create the relationship with this source.
+/// The job that starts a source is lost, and an operator reports that this start failed. So the source is known to be
+/// Inactive, and the relationship needs no more than an installed source. Windlass must create the relationship.
 #[tokio::test(start_paused = true)]
 async fn a_source_whose_call_was_reported_as_failed_is_related() {
     let rig = Rig::new(Effect::Once);
@@ -119,7 +119,8 @@ async fn a_source_whose_call_was_reported_as_failed_is_related() {
     assert_eq!(rig.states("t").await, "a Active, b Active");
 }
 
-/// A target that must be related before it becomes Active is started only after all its pairs are created.
+/// A relationship must be created before its target becomes Active. Windlass must not start the target before all pairs
+/// of the relationship are created.
 #[tokio::test(start_paused = true)]
 async fn a_target_that_comes_after_its_relationship_waits_for_all_of_it() {
     let rig = Rig::new(Effect::Once);
@@ -300,7 +301,8 @@ async fn a_removal_answered_as_done_ends_the_relationships_of_the_assembly() {
     assert_eq!(calls, ["b Uninstall", "n__q Uninstall"]);
 }
 
-/// The leftovers of a lost Install are not completed. If it left nothing, it is repeated.
+/// The job of an Install is lost. If the Install left nothing, windlass must repeat the Install. If the Install left an
+/// incomplete instance, windlass must not continue with this instance.
 #[tokio::test(start_paused = true)]
 async fn half_of_a_launch_is_not_made_whole() {
     for (sight, calls, state) in [
@@ -456,8 +458,8 @@ async fn secrets_are_sealed_where_they_come_from_and_where_they_go() {
     );
 }
 
-/// Install publishes the secret `token`, and then Configure publishes the secret `code`. Windlass must keep both
-/// secrets, although `code` precedes `token` in alphabetical order.
+/// Install publishes the secret `token`, and then Configure publishes the secret `code`. Windlass numbers the secrets
+/// of a report in alphabetical order, and `code` precedes `token`. Nevertheless, `code` must not replace `token`.
 #[tokio::test(start_paused = true)]
 async fn secrets_of_several_reports_are_kept_apart() {
     let rig = Rig::new(Effect::Once);

@@ -160,7 +160,8 @@ async fn nothing_begins_after_a_stop_before_the_first_step() {
     assert_eq!((rig.strings.calls(), rig.jobs.submitted()), (vec![], vec![]));
 }
 
-/// A stop of a daemon interrupts its process, and the next daemon resumes the process.
+/// A daemon is stopped while it runs a process of an assembly. The process must stay open, and the next daemon must be
+/// able to resume the process.
 #[tokio::test(start_paused = true)]
 async fn a_process_of_a_stopped_daemon_stays_open() {
     let rig = Rig::new(Effect::Repeatable);
@@ -236,8 +237,8 @@ async fn open_calls_are_left_for_the_next_process_at_a_stop() {
     }
 }
 
-/// A stop leaves the call open whose instance is not ready yet. The next `up` goes on waiting: it neither removes the
-/// instance nor installs a second one.
+/// A process is stopped while it waits until an instance is ready. The call that launched the instance must stay open.
+/// The next `up` must continue to wait, and must neither remove the instance nor install a second one.
 #[tokio::test(start_paused = true)]
 async fn a_stop_keeps_an_instance_that_is_still_converging() {
     let rig = Rig::new(Effect::Once);
@@ -472,7 +473,7 @@ async fn a_panic_is_a_failure_of_its_call() {
     assert_eq!(rig.states("t").await, "a Active, b Active");
 }
 
-/// A driver that panics, or gives another number of answers than one, fails its own call only.
+/// A driver panics, or returns no result or two results for a call. This call must fail, and other calls must not fail.
 #[tokio::test(start_paused = true)]
 async fn a_faulty_driver_ends_its_own_call_only() {
     for fault in Fault::ALL {
@@ -490,7 +491,8 @@ async fn a_faulty_driver_ends_its_own_call_only() {
 }
 
 /// The driver of a health check commits a fault. Such a check says nothing about the element, so windlass must not
-/// report a breach. If the driver panics during a search for instances, only this search must fail.
+/// report a breach. The same driver also searches for instances. If the driver panics during this search, the search
+/// must fail.
 #[tokio::test(start_paused = true)]
 async fn a_faulty_check_is_no_breach() {
     for fault in Fault::ALL {
@@ -547,8 +549,8 @@ async fn a_panic_beside_a_job_is_a_failure_of_its_call() {
     assert!(format!("{events:?}").contains("its driver panicked: it was told to panic"), "{events:#?}");
 }
 
-/// A process is killed during a job. In the next process, the driver panics while this job still runs. Windlass must
-/// end the job, because otherwise the next call would run beside the job.
+/// A windlass process is killed during a job, and the job continues. In the next windlass process, the driver panics
+/// while this job still runs. Windlass must end the job, because otherwise the next call would run beside the job.
 #[tokio::test(start_paused = true)]
 async fn a_job_does_not_outlive_the_panic_of_its_driver() {
     for effect in [Effect::Once, Effect::Repeatable] {
@@ -578,8 +580,8 @@ async fn a_driver_that_hears_no_stop_is_not_waited_for_for_ever() {
     assert!(matches!(error, EngineError::NeedsDecision { .. }), "{error}");
 }
 
-/// A program that embeds the engine drops a running process. Another process may resume at once, and finds
-/// the job.
+/// A program that embeds the engine drops the future of a running `up`, and the job of a call continues. The next `up`
+/// must resume the work immediately, and must find this job.
 #[tokio::test(start_paused = true)]
 async fn a_dropped_process_is_resumed_without_its_lease() {
     let rig = Rig::new(Effect::Once);
@@ -618,7 +620,8 @@ async fn a_store_that_fails_for_less_than_a_term_ends_nothing() {
     assert!(began.elapsed() > took);
 }
 
-/// A lease that could not be renewed for its whole term may belong to another holder.
+/// All renewals of a lease fail for a whole term of the lease. Now the lease may belong to another holder, so the
+/// process must end.
 #[tokio::test(start_paused = true)]
 async fn a_store_that_fails_for_a_term_ends_the_process() {
     let rig = Rig::new(Effect::Once);

@@ -217,8 +217,8 @@ impl Crowd {
         Ok(goals::at_least(&format!("{name}: 64 at once as fast a job as 8"), ratio, SAME))
     }
 
-    /// Runs the job `self.jobs` times, and returns the duration of all runs together. At most `at_once` runs
-    /// are concurrent.
+    /// Runs the job `self.jobs` times. At most `at_once` runs are concurrent. Returns the time from the start of the
+    /// first run to the end of the last run.
     async fn run(&self, round: usize, at_once: usize) -> Result<Duration, Failure> {
         let begun = Instant::now();
         let next = std::cell::Cell::new(0);

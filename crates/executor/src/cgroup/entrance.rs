@@ -1,4 +1,5 @@
-//! Handles with which a child process enters its control groups before it executes its program.
+//! The open files through which a child process enters its control groups. The child enters them before it executes its
+//! program.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 

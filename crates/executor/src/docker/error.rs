@@ -149,8 +149,8 @@ pub(crate) fn classified(endpoint: &str, action: &str, limit: Duration, error: E
     }
 }
 
-/// Returns the text of an error and of its causes, without prefixes that name a library, such as `client
-/// error (Connect)`.
+/// Returns the text of an error and of its causes, without the prefixes that the HTTP client library adds, such as
+/// `client error (Connect)`.
 fn in_words(error: &dyn std::error::Error) -> String {
     let text = chain(error);
     let text = ["Error in the hyper legacy client: ", "client error (Connect): ", "tcp connect error: "]

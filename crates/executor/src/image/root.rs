@@ -157,7 +157,8 @@ impl Place<'_> {
     }
 
     /// Creates a folder, or keeps an existing folder. If an entry of another kind exists at the path, first removes
-    /// that entry. The new or existing folder gets the permission bits of `mode`, and its owner gets all permissions.
+    /// that entry. The new or existing folder gets the permission bits of `mode`. In addition, its owner always gets
+    /// all permissions.
     pub(crate) fn folder(&self, mode: u32) -> io::Result<()> {
         if self.kind()? != Some(FileType::Directory) {
             self.clear()?;

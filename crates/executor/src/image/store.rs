@@ -518,7 +518,7 @@ enum Removal {
     Removed,
     /// The image has a name, and only images without a name are removed.
     Named,
-    /// A job uses the image, or an import gives the image a name.
+    /// A job uses the image, or a running import gives the image a name at this moment.
     InUse,
 }
 

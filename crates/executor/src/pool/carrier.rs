@@ -24,7 +24,8 @@ pub trait Carrier: Send + Sync {
     async fn start(&self, shape: &Shape) -> Result<WarmContainer, StartError>;
 
     /// Removes the warm containers of windlass programs that no longer run. The pool calls this method before it starts
-    /// the first container, and before it reports that a job was never submitted.
+    /// the first container. The pool also calls this method before it reports that a job was never submitted. Without
+    /// this removal, the job could still run in the container of an earlier program.
     ///
     /// # Errors
     /// When the existing containers can't be listed.

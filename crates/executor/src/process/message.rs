@@ -59,7 +59,7 @@ pub(crate) enum WakeReason {
     Changed,
     /// The job has ended with this outcome, which equals the outcome in the job's folder.
     Ended(Box<Outcome>),
-    /// The dispatcher does not know the job. The caller polls the folder.
+    /// The dispatcher does not know the job. Therefore, the caller polls the job's folder.
     Unknown,
     /// The job was queued and could not be handed over to the supervisor.
     Failed { problem: String },

@@ -72,7 +72,7 @@ impl Birth {
     /// kernel has assigned the highest id, it starts again with low ids.
     ///
     /// If the result is `true` and the last assigned id is larger than `self.pid`, the kernel has not started again
-    /// since this birth. So all processes that have started since then have larger ids than `self.pid`.
+    /// with low ids since this birth. So all processes that have started since then have larger ids than `self.pid`.
     fn is_recent(&self) -> bool {
         static CYCLE: OnceLock<Duration> = OnceLock::new();
         let cycle = CYCLE.get_or_init(|| {

@@ -49,7 +49,7 @@ pub struct SandboxRuntime {
 }
 
 impl SandboxRuntime {
-    /// Opens a runtime. It also finds the jobs that other processes have submitted in the same folder.
+    /// Opens a runtime. The function also finds the jobs that other processes have submitted in the same folder.
     ///
     /// # Errors
     /// [`RuntimeError::Unavailable`] when `bwrap` is missing, or the image store can't be created;
@@ -219,8 +219,8 @@ impl Runtime for SandboxRuntime {
     }
 }
 
-/// Returns the problem of a volume at a path that the runtime reserves for itself; `None` if no path is reserved there.
-/// The runtime refuses jobs with such a volume.
+/// Returns a problem if the path of a volume is reserved for the runtime, or lies inside a reserved folder; otherwise
+/// `None`. The runtime refuses jobs with such a volume.
 pub fn volume_problem(name: &VolumeName, path: &str) -> Option<JobProblem> {
     let reserved = RESERVED.into_iter().find(|reserved| Path::new(path).starts_with(reserved))?;
     Some(JobProblem::ReservedVolumePath { name: name.clone(), path: path.to_owned(), reserved })

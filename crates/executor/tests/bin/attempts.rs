@@ -502,7 +502,8 @@ fn key_content(key: c_long) -> Tried {
     Ok(String::from_utf8_lossy(&content[..length.min(64)]).into_owned())
 }
 
-/// Reads the keys of the job's session keyring. The job is allowed to have a keyring of its own.
+/// Searches the job's session keyring for the key `name`, which belongs to the host's user. The job may have a session
+/// keyring of its own, but this keyring must not contain the key.
 fn session_keyring(name: &str) -> Tried {
     const DESCRIBE: c_long = 6;
     const READ: c_long = 11;

@@ -1,7 +1,9 @@
-//! A client of an engine that submits one job and then waits to be killed.
+//! A client of an engine. The program submits one job, reads the events of the job, and then waits until a test kills
+//! the program.
 //!
-//! Arguments: the engine's address, the image, the client's name, the job's id, `kill` or `finish`, and a
-//! shell script. The program prints a line when the job has printed one.
+//! Arguments: the engine's address, the image, the client's name, the job's id, `kill` or `finish`, and a shell script.
+//! With `kill`, the job is killed after the program's death. With `finish`, the job runs to its end. The program prints
+//! a line when the job has printed one.
 
 use std::{env, io::Write};
 

@@ -96,7 +96,7 @@ impl Daemon {
         self.dir.path().join("sock")
     }
 
-    /// Path of the socket at which a `Line` to the engine may listen.
+    /// Returns the path of a socket for a `Line`, which is a proxy to the engine. The `Line` listens at this socket.
     pub(crate) fn near_socket(&self) -> PathBuf {
         self.dir.path().join("line")
     }
@@ -158,8 +158,8 @@ impl Daemon {
     }
 
     /// Cuts the network between the test and the engine. Packets are lost, and neither side is notified. The function
-    /// disables the network device on the engine's side. Without the device on the test's side, packets would take
-    /// another route.
+    /// disables the network device on the engine's side. If the function disabled the device on the test's side
+    /// instead, packets would take another route.
     pub(crate) fn cut(&self) {
         run("ip", &["-n", &self.name, "link", "set", &far_device(&self.name), "down"]);
     }
@@ -305,7 +305,8 @@ fn skipped(test: &str, why: &str) {
     stderr.write_all(format!("SKIPPED an engine that is {test}: {why}\n").as_bytes()).unwrap();
 }
 
-/// Connects the network of the engine and ours with a veth pair.
+/// Connects the engine's network namespace with that of the test. The connection is a veth pair: a network device in
+/// each of the two namespaces.
 fn connect(name: &str) {
     let (near, far) = (near_device(name), far_device(name));
     run("ip", &["link", "add", &near, "type", "veth", "peer", "name", &far]);
@@ -324,8 +325,8 @@ fn near_device(name: &str) -> String {
     format!("{name}n")
 }
 
-/// Returns two octets of a network of four addresses in 198.18.0.0/15, which is reserved for tests (RFC
-/// 2544).
+/// Returns the last two octets of the address of the network between the test and the engine. The network has four
+/// addresses in 198.18.0.0/15, a range that is reserved for tests (RFC 2544).
 fn subnet(name: &str) -> [u8; 2] {
     let sum = name.bytes().fold(7_u16, |sum, byte| sum.wrapping_mul(31).wrapping_add(u16::from(byte)));
     let [high, low] = sum.to_be_bytes();

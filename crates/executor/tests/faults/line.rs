@@ -46,7 +46,7 @@ struct Trap {
 }
 
 impl Trap {
-    /// Kills the engine if this is the moment, and returns whether it did.
+    /// Kills the engine if `is_now` returns `true` for the chosen moment. Returns whether the engine was killed.
     fn spring_if(&self, is_now: impl Fn(Moment) -> bool) -> bool {
         let taken = self.set.lock().unwrap().take_if(|(moment, _)| is_now(*moment));
         let Some((_, engine)) = taken else { return false };

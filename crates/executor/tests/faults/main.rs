@@ -47,8 +47,8 @@ async fn seen(events: &mut Events) {
     while !matches!(events.next().await.expect("the job writes something"), JobEvent::Output { .. }) {}
 }
 
-/// Submits a job, and repeats it after an error. On a busy machine a call takes longer than its limit here.
-/// The job runs once in any case.
+/// Submits a job, and submits it again after an error. The tests limit each call to two seconds, and on a busy machine
+/// a call may take longer. The job runs only once in any case.
 async fn submit(runtime: &DockerRuntime, name: &str, job: &Job) {
     let limit = Instant::now() + Duration::from_secs(60);
     while let Err(error) = runtime.submit(&id(name), job).await {

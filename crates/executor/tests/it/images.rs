@@ -41,7 +41,8 @@ impl Made {
         Self { config: serde_json::to_vec(&config).unwrap(), layer }
     }
 
-    /// Returns the static busybox of this host with its usual names, or `None` when it isn't installed.
+    /// Returns an image with the static busybox of this host and a link for each of its commands. Returns `None` if
+    /// busybox isn't installed.
     pub(crate) fn busybox() -> Option<Self> {
         let path = ["/bin/busybox", "/usr/bin/busybox"].iter().map(Path::new).find(|path| path.exists())?;
         let binary = fs::read(path).unwrap();
@@ -295,7 +296,8 @@ fn the_folder_of_another_process_is_left_alone() {
     assert!(others.iter().all(|(folder, _)| folder.join("file").exists()));
 }
 
-/// An image can be imported again while a prune removes other images. Its name then stays.
+/// A prune removes an image. Before the prune ends, the image is imported again. The prune must keep the name of the
+/// image.
 #[test]
 fn a_prune_keeps_the_name_of_an_image_that_was_imported_meanwhile() {
     let dir = tempfile::tempdir().unwrap();

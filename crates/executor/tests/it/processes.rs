@@ -357,7 +357,8 @@ pub(crate) fn hides(pid: &str) -> bool {
     fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(b"sleep\x004321"))
 }
 
-/// The control group finds a process that its session, parent and environment don't reveal.
+/// A process of a job leaves its session, loses its parent and clears its environment. windlass must find the process
+/// by the control group of the job, and end it with the job.
 #[tokio::test]
 async fn a_process_that_hides_ends_with_its_job() {
     if !ControlGroups::probe().ends_all {
@@ -377,8 +378,8 @@ async fn a_process_that_hides_ends_with_its_job() {
     place.is_left_clean(runtime).await;
 }
 
-/// The supervisor is the parent of jobs and has the same user. It holds nothing of its owner's environment or
-/// arguments.
+/// A job has the same user as the supervisor, its parent. So the job can read the environment and the arguments of the
+/// supervisor. They must contain nothing from the program that started the supervisor.
 #[tokio::test]
 async fn a_job_reads_nothing_of_its_supervisor() {
     let place = Place::new();

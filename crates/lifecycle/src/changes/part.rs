@@ -202,8 +202,9 @@ impl<'a> Part<'a> {
     /// Returns the step with which the part reaches a given [rank]. The first of these rules that applies determines
     /// the step:
     ///
-    /// - A part that is Broken, or that the plan heals, may still run above the rank. If the plan lowers such a part,
-    ///   but not below the rank, the result is the last step that lowers the part.
+    /// - A part that is Broken, or that the plan heals, may still run. So the plan first lowers such a part, for
+    ///   example by a Stop. If the part does not go below the rank, it has reached the rank after the last step that
+    ///   lowers it. This step is the result.
     /// - If the rank is that of Absent, the result is the step that removes the old instance. The same applies to the
     ///   rank of Created, if the resource declares neither Create nor Delete.
     /// - Otherwise, the result is the first step that raises the part to the rank, or to a higher rank.

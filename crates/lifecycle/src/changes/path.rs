@@ -9,8 +9,9 @@ use windlass_plan::Draft;
 
 /// The steps of a part.
 ///
-/// The steps of a part have consecutive numbers. A step is stored as a small number: 1 is the step `first`, 2 is
-/// the step after it, and 0 means that there is no step.
+/// In the list of all steps of the plan, the steps of a part directly follow each other. So each step is stored as a
+/// small number, counted from the step `first`: 1 is `first`, 2 is the step after it, and 0 means that there is no
+/// step.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Steps {
     first: Option<Draft>,

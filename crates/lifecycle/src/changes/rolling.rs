@@ -5,9 +5,9 @@
 //! one sequence, from 1. The number of a batch is its *turn*. A part has the turn of the batch in which it changes.
 //! If a part changes outside of batches, its turn is 0.
 //!
-//! Some nodes of a group may be down before the plan begins. The first batch of the group contains these nodes: they
-//! count towards its size, and the second batch waits for their repair. But the repair itself waits for no batch, so
-//! the parts of these nodes have turn 0.
+//! Some nodes of a group may be down before the plan begins. These nodes count towards the size of the group's first
+//! batch, and the second batch waits for their repair. But the repair itself waits for no batch. So the parts of these
+//! nodes have turn 0, like parts that change outside of batches.
 //!
 //! A *pair* is one source and one target of a relationship. If the two nodes of a pair go down in different turns,
 //! the plan re-creates the pair twice: once in each of the two turns.
@@ -307,8 +307,8 @@ struct Nodes {
     /// Re-created parts that publish new outputs for re-installed parts of the nodes in `works`. The set omits a part
     /// whose outputs are read only inside the part's own node.
     ///
-    /// A re-installed part must go down together with the parts whose new outputs it reads. If this set contains a
-    /// part, the nodes in `works` cannot change in batches.
+    /// A re-installed part must go down together with the parts whose new outputs it reads. So if this set is not
+    /// empty, the nodes in `works` go down together with its parts, and cannot change in batches.
     follows: BTreeSet<ElementName>,
 }
 
@@ -410,8 +410,9 @@ impl Nodes {
     /// Returns the number of additional nodes that the group should have.
     ///
     /// `more` is the setting for this number, from the options or from the descriptor of the group. `open` is the
-    /// number of existing additional nodes that must stay. If Active nodes change, and `more` yields at least one node,
-    /// `more` determines the result. Otherwise, the result is `open`, or 0 if `open` is `None`.
+    /// number of existing additional nodes that the group still needs. If the plan changes Active nodes, and `more`
+    /// yields at least one node, `more` alone determines the result, even if `open` is higher. Otherwise, the result is
+    /// `open`, or 0 if `open` is `None`.
     fn surge(&self, more: Option<MaxSurge>, open: Option<u32>) -> u32 {
         let count = u32::try_from(self.count).unwrap_or(u32::MAX);
         let wanted = more.filter(|_| !self.works.is_empty()).map_or(0, |more| more.of(count));

@@ -130,8 +130,8 @@ impl Scope {
     /// For example, a web server depends on a group of databases. The check fails if the plan removes all nodes of the
     /// group, and the web server remains. If one node of the group remains, the check succeeds.
     ///
-    /// The function checks each relationship that has no operations, such as a `depends-on`. Each check concerns only
-    /// one relationship. A relationship with operations needs no check, because the plan can remove the relationship.
+    /// The function checks each relationship that has no operations, such as a `depends-on`. A relationship with
+    /// operations needs no check, because the plan can remove the relationship.
     pub(crate) fn keeps_dependencies(parts: &Parts<'_>, situation: &Situation<'_>) -> Result<(), ScopeError> {
         let Some(installed) = situation.installed.map(|version| version.topology) else { return Ok(()) };
         let of = |ends: &[Endpoint]| -> Vec<&Part<'_>> {

@@ -28,7 +28,8 @@ pub(crate) struct Constraints<'a> {
     ///
     /// A pair is one source and one target of a relationship. A node of the pair changes in the batch.
     pub(crate) begins: Vec<(u32, Draft)>,
-    /// The steps that create pairs with a node of a group that changes in batches.
+    /// The steps that create certain pairs of relationships: at least one node of the pair belongs to a group that
+    /// changes in batches.
     ///
     /// Each entry contains the number of the group, the number of the batch in which the step runs (its *turn*), and
     /// the step. The next batch of the group waits for the step.
@@ -37,7 +38,7 @@ pub(crate) struct Constraints<'a> {
     /// is one exception: a first batch that only repairs nodes waits for nothing. In this case, the second batch waits
     /// for the step.
     ///
-    /// The list may contain equal entries, because one step may create pairs of several nodes.
+    /// The list may contain equal entries, because one step may create the pairs of several nodes of a group.
     pub(crate) completes: Vec<(u32, u32, Draft)>,
     /// A cache of the function [`reached`](Self::reached()) for groups and assemblies.
     ///
@@ -58,16 +59,16 @@ pub(crate) struct Constraints<'a> {
     /// hold:
     ///
     /// - The plan raises at least one part.
-    /// - At least one part is not raised, or is raised from a state above Absent. So there are [ranks](crate::rank)
-    ///   that no step of this part reaches. For example, a part that is raised from Inactive has no step to Installed.
+    /// - At least one part has no step that takes the part to a certain [rank](crate::rank), because the plan does not
+    ///   raise the part from Absent. For example, a part that is raised from Inactive has no step to Installed.
     lacks_up: bool,
     /// If `false`, [`passed_leaving`](Self::passed_leaving()) returns an empty list. The flag is `true` if both of
     /// these conditions hold:
     ///
     /// - The plan lowers at least one part.
-    /// - At least one part is not lowered, or is lowered to a state above Absent. So there are [ranks](crate::rank)
-    ///   that no step of this part leaves. For example, a part that is lowered to Inactive has no step that leaves
-    ///   Installed.
+    /// - At least one part has no step that takes the part below a certain [rank](crate::rank), because the plan does
+    ///   not lower the part to Absent. For example, a part that is lowered only to Inactive has no step that takes the
+    ///   part below Installed.
     lacks_down: bool,
     /// Whether a part reads an output that another part publishes again.
     pub(crate) awaits_outputs: bool,
@@ -201,8 +202,8 @@ impl<'a> Constraints<'a> {
         self.lacks_up || self.lacks_down
     }
 
-    /// Returns the steps that parts of the element `name` should wait for on the way up to a [rank], but can't. A part
-    /// can't wait if the plan contains no step of the part that could wait.
+    /// Returns the steps for which certain parts of the element `name` would wait if the plan raised these parts to a
+    /// [rank]. But the plan contains no steps that raise them to the rank, and so no steps that could wait.
     ///
     /// For example, `a` depends on `b`, and `b` depends on `c`. The plan does not change `b`, so `b` has no step
     /// that could wait for the steps of `c`. For `b`, the function returns these steps of `c`. The caller makes the
@@ -230,8 +231,8 @@ impl<'a> Constraints<'a> {
         found
     }
 
-    /// Returns the steps for which parts of the element `name` should wait on the way down, but can't: the plan
-    /// contains no step of these parts that could wait.
+    /// Returns the steps for which certain parts of the element `name` would wait if the plan lowered these parts. But
+    /// the plan contains no steps of these parts that could wait.
     ///
     /// The function considers the waits at the [rank] `rank` and at all higher ranks. At each of these ranks, a part
     /// can wait only if a step of the plan takes the part below the rank. The function [`passed`](Self::passed()) is
@@ -279,10 +280,11 @@ impl<'a> Constraints<'a> {
 
     /// Delays an element: the element reaches the [rank] `rank` only after the step `until`.
     ///
-    /// If the element is a resource, the resource must wait. An assembly or a group reaches the rank together with
-    /// its last part, so the wait of one part is sufficient. Nevertheless, each part gets a wait as a *soft
-    /// constraint*. The planner drops the soft constraints that would close a cycle, but keeps at least one of
-    /// them. There is one exception: if a part has no step to the rank, the planner may drop all of them.
+    /// If the element is a resource, the resource must wait. An assembly or a group reaches the rank together with its
+    /// last part, so the wait of one part is sufficient. Nevertheless, each part with a step to the rank gets a wait as
+    /// a *soft constraint*. The planner drops those of these waits that would close a cycle. If every part has a step
+    /// to the rank, the planner keeps at least one of the waits. If a part has no such step, the planner may drop all
+    /// of the waits.
     pub(crate) fn hold_whole(&mut self, element: &Element, rank: u8, until: Draft, why: Why) {
         let priority =
             if element.kind == ElementKind::Resource { Priority::Required } else { Priority::Strong };
@@ -318,10 +320,10 @@ impl<'a> Constraints<'a> {
     /// The key of each entry in `holds` contains an element and a [rank]. If `up` is set, the parts of the
     /// element wait before they reach this rank. Otherwise, they wait before they leave this rank.
     ///
-    /// If an element has several parts and several required waits, all parts wait for one common barrier. A wait
-    /// that may be dropped applies to each part separately. So the planner can drop the wait of one part and keep the
-    /// waits of the other parts. If `up` is set and every part has a step that can wait, the planner keeps the wait of
-    /// at least one part.
+    /// A wait is either required, or a soft constraint, which the planner may drop. If an element has several parts and
+    /// several required waits, all parts wait for one common barrier. A soft constraint applies to each part
+    /// separately. So the planner can drop the wait of one part and keep the waits of the other parts. If `up` is set
+    /// and every part has a step that can wait, the planner must keep the wait of at least one part.
     fn add_holds(&mut self, holds: Holds, up: bool) {
         let Some(topology) = (if up { self.desired() } else { self.installed() }) else { return };
         for ((place, rank), all) in holds {
@@ -384,12 +386,12 @@ fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
     if rank == rank::CREATED { part.steps.up_to(rank) } else { part.steps.enter(rank) }
 }
 
-/// Returns the steps for which resources inside the element `name` should wait, but can't: the plan contains no
-/// step of these resources that could wait.
+/// Returns the steps for which certain resources inside the element `name` should wait. But the plan contains no steps
+/// of these resources that could wait.
 ///
-/// `holds` contains the waits; see [`Hold`]. Each wait belongs to a [rank]: a resource waits before
-/// its step that reaches or leaves this rank. If a resource has no such step, `lacks` returns `true` for this
-/// resource and rank.
+/// `holds` contains the waits; see [`Hold`]. Each wait belongs to a [rank]. The step in which a resource reaches or
+/// leaves this rank should wait for the step [`Hold::until`]. If a resource has no step that reaches or leaves the
+/// rank, the resource can't wait. For such a resource and rank, `lacks` returns `true`.
 ///
 /// A wait of an element applies to every resource inside the element. So the function reads the waits of `name`, of
 /// the elements inside `name`, and of the elements that contain `name`. It reads only waits at the ranks in

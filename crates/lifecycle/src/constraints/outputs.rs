@@ -31,8 +31,9 @@ pub(crate) fn readers_up(constraints: &mut Constraints<'_>) -> Result<(), Resolv
     Ok(())
 }
 
-/// Makes the producers of outputs (the parts that publish them) wait before they are uninstalled. A producer
-/// waits until each reader of its outputs is uninstalled, or is reconfigured to its new values.
+/// Makes the producers of outputs (the parts that publish them) wait before they are uninstalled. For each reader of
+/// its outputs, a producer waits until the reader is uninstalled, or until a Reconfigure has given new values to the
+/// reader.
 pub(crate) fn readers_down(constraints: &mut Constraints<'_>) -> Result<(), ResolveError> {
     let Some(installed) = constraints.installed() else { return Ok(()) };
     let Constraints { parts, graph, .. } = constraints;

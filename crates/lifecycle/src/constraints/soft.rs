@@ -1,13 +1,14 @@
-//! The choice of the soft constraints that a plan keeps if all of them together would form a cycle.
+//! Chooses which soft constraints a plan keeps. The choice is only necessary if all of them together would form a
+//! cycle.
 //!
 //! The waits of a plan must form an acyclic graph. *Soft constraints* are additional waits that may be dropped.
 //! Dropping as few of them as possible is the feedback arc set problem, which is NP-hard. So the algorithm drops few
 //! constraints in one pass, perhaps not the fewest.
 //!
-//! Several soft constraints may form a *whole*: a set of constraints of which the planner must keep at least one. For
-//! example, all parts of an assembly should wait for the creation of a relationship. If no part waited, the assembly
-//! could be Active before the relationship exists. The wait of one part is sufficient. If no part can wait without a
-//! cycle, planning fails.
+//! Several soft constraints may form a *whole*: a set of constraints of which the planner must keep at least one. The
+//! name refers to an assembly as a whole. For example, all parts of an assembly should wait for the creation of a
+//! relationship. If no part waited, the assembly as a whole could be Active before the relationship exists. The wait of
+//! one part is sufficient. If no part can wait without a cycle, planning fails.
 //!
 //! 1. The function [`order`] sorts the steps so that at least one constraint of each whole is satisfied. The function
 //!    uses Kahn's algorithm, but begins with the last step of the order.

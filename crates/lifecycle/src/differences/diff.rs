@@ -141,8 +141,8 @@ pub struct ElementChange {
     pub descriptor: Option<DescriptorName>,
     /// Whether the plan replaces the package of the resource by a package with other content.
     pub repackaged: bool,
-    /// Whether the last Reconfigure of the resource did not succeed, so that its current values are unknown.
-    /// The change applies the desired values.
+    /// Whether the last Reconfigure of the resource did not succeed, and this change applies the desired values. The
+    /// current values of such a resource are unknown.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub values_in_doubt: bool,
     /// Whether the resource is Failed because its Stop failed. Such a resource was complete, so its removal may

@@ -8,8 +8,9 @@
 //!
 //! A `${…}` that reads a property of another resource stays as it is.
 //!
-//! The value of a property `b` of the assembly may be a list or a map that contains such a `${…}`. A text that consists
-//! only of `${b}` is replaced by this list or map. In a longer text, such as `a-${b}`, the `${b}` stays as it is.
+//! The value of a property `b` of the assembly may be a list or a map with a `${…}` that reads a property of another
+//! resource. A text that consists only of `${b}` is replaced by this list or map. In a longer text, such as `a-${b}`,
+//! the `${b}` stays as it is.
 
 use serde_json::{Map, Value};
 use windlass_model::assembly::{ElementKind, Property};

@@ -54,8 +54,8 @@ pub(crate) type OutdatedTargets = HashMap<ElementName, OutdatedSources>;
 
 /// The outdated pairs at one target. The key is the source of the pair.
 ///
-/// For each source, the list contains the values that have changed since the creation of the pair. If the removal of
-/// the pair is incomplete, the list may be empty.
+/// For each source, the list contains the values that have changed since the creation of the pair. A pair also counts
+/// as outdated if its removal is incomplete. For such a pair, the list may be empty.
 pub(crate) type OutdatedSources = HashMap<ElementName, Vec<ValueChange>>;
 
 /// The recorded state of an element.
@@ -84,8 +84,8 @@ pub struct ElementNow {
     /// The number of the process that installed the element; 0 if unknown. Later processes have higher
     /// numbers.
     pub installed_by: u64,
-    /// The outputs that have the same value as before the element was last re-created. Each output comes with the number
-    /// of the process that installed the first instance with this value.
+    /// The outputs whose value did not change when the element was last re-created. Each output comes with the number
+    /// of a process. Among the successive instances with the present value, this process installed the first one.
     pub unchanged_outputs: BTreeMap<PropertyName, u64>,
     /// The number of the process that last installed or reconfigured the element; 0 if unknown.
     ///
@@ -93,10 +93,10 @@ pub struct ElementNow {
     /// For example, process 5 configured the element, and process 7 installed a part with another output. Process 7 then
     /// failed before it could reconfigure the element. So the element still has the old output of that part.
     pub configured_by: u64,
-    /// The properties with a new value that the instance has not received yet.
+    /// The properties of the element with a new value that its instance has not received yet. Each property comes with
+    /// its old value, which the instance last received; `None` if the old value is secret.
     ///
-    /// For example, a Reconfigure of another part has changed an output, and the element reads this output. The map
-    /// contains the value that the instance last received; `None` if this value is secret.
+    /// For example, a Reconfigure of another part has changed an output, and the element reads this output.
     pub outdated: BTreeMap<PropertyName, Option<Value>>,
 }
 
@@ -120,8 +120,8 @@ impl ElementNow {
         Self { state, present, ..Self::default() }
     }
 
-    /// Returns the number of the process whose installation of the element published the present value of an output; 0
-    /// if unknown.
+    /// Returns the number of the process that published the present value of an output; 0 if unknown. The process
+    /// published the value when it installed the element.
     pub fn published_by(&self, output: &PropertyName) -> u64 {
         self.unchanged_outputs.get(output).copied().unwrap_or(self.installed_by)
     }

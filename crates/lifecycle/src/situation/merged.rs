@@ -24,10 +24,10 @@ use super::as_of;
 /// version always counts. The relationship is copied from the oldest version that counts. The sources and targets of
 /// the later versions that count are added, so that the plan can remove every created pair.
 ///
-/// The plan removes a created pair by the operations of its relationship. The relationship in the result may lack
-/// operations or a node of the pair, or the result may lack the relationship. In these cases, the function
-/// searches `versions`, the newest first, for a version in which the relationship has operations and both nodes. The
-/// missing data is copied from this version.
+/// The plan removes a created pair by the operations of its relationship. So the result must contain the relationship,
+/// with operations and with both nodes of the pair. If any of these is missing, the function searches `versions`, the
+/// newest first, for a version in which the relationship has operations and both nodes. The missing data is copied from
+/// this version.
 ///
 /// Resources and relationships may read properties of assemblies and references, for example by `${size}`. A
 /// resource from an older version may still have the old value of `${size}`. So its copy in the result contains this
@@ -35,9 +35,9 @@ use super::as_of;
 /// that the plan can re-create a relationship with the newest value, although its source and target stay in an
 /// older version.
 ///
-/// When a process completes, all elements belong to the version of this process, even elements without steps. So
-/// `versions` may begin with the version of the last completed process. If `versions` is empty, the result is
-/// `None`.
+/// When a process completes, all elements belong to the version of this process, even elements without steps. So the
+/// caller may omit all versions that are older than the version of the last completed process. If `versions` is empty,
+/// the result is `None`.
 pub fn merged<'a>(
     versions: &[&Topology],
     version_of: impl Fn(&ElementName) -> Option<usize>,

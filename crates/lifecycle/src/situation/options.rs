@@ -37,8 +37,8 @@ pub struct Options {
     ///   rule for `keep` applies.
     /// - `keep`: The new package is recorded for the part, and no driver is called.
     ///
-    /// If a change of packages is not in the set, the rules for `reconfigure` and `keep` do not apply. The part then
-    /// keeps its old package until the part is re-installed.
+    /// If a change of packages is not in the set, only the rule for `replace` applies. A part with another value then
+    /// still uses its old package until the part is re-installed.
     pub kept: BTreeSet<(PackageDigest, PackageDigest)>,
     /// The elements that are re-installed even if they have not changed.
     pub replace: BTreeSet<ElementName>,

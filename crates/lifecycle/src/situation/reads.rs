@@ -77,9 +77,9 @@ impl<'a> Reads<'a> {
     /// - those properties of its sources and targets that its own properties read,
     /// - the properties of the resources on which its operations are called.
     ///
-    /// `installs` tells whether the plan installs an element. Such an element already waits for the outputs that
-    /// its own properties read. So the function skips the properties of the element if the relationship is created
-    /// only after the element is Installed.
+    /// `installs` tells whether the plan installs an element. The installation already waits for the outputs that the
+    /// properties of this element read. So if the relationship is created only after the element is Installed, the
+    /// function skips these properties in the last two entries of the list.
     pub(crate) fn relationship(
         &mut self,
         relationship: &'a Relationship,
@@ -113,8 +113,8 @@ impl<'a> Reads<'a> {
     }
 
     /// Finds the outputs that the property `name` of `element` reads, and the parts that publish these outputs. Each
-    /// found [`Read`] names `reader` as the property that reads the output, and contains the place of `reader` in the
-    /// descriptor (`origin`). There are two cases:
+    /// found [`Read`] names the property `reader`, which needs the value of `name`, and contains the place of `reader`
+    /// in the descriptor (`origin`). There are two cases:
     ///
     /// - `element` is a source or target of a relationship, and the property `reader` of the relationship reads the
     ///   property `name`. For example, the relationship has the property `url: ${source.address}`. In this example,

@@ -4,7 +4,8 @@
 //! previous batch. This keeps the number of waits small.
 //!
 //! The waits are soft constraints: the planner drops the waits that contradict other waits. For example, a node of
-//! batch 1 may have to wait until a node of batch 2 is down. Then both nodes are down at the same time.
+//! batch 1 may have to wait until a node of batch 2 is down. The node of batch 2 then can't wait for batch 1, so the
+//! planner drops this wait. Therefore both nodes are down at the same time.
 //!
 //! The barrier after a batch also waits for the pairs that are created in this batch. A pair is one source and one
 //! target of a relationship. For example, the source of a new pair changes in batch 1, and its target in batch 2.

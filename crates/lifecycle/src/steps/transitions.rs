@@ -78,8 +78,9 @@ fn descend(graph: &mut Graph, part: &mut Part<'_>) {
 /// Returns the element that describes how a part is removed.
 ///
 /// Usually, this is the element of the installed version. The exception is a part whose first Create or Install has
-/// failed. The failure may come from a wrong value in the element of the installed version, and the desired element
-/// may correct this value. So the function returns the desired element if both elements have the same descriptor.
+/// failed. This attempt used the element of the installed version. A wrong value in this element may have caused the
+/// failure, and the desired element may correct this value. So the function returns the desired element if both
+/// elements have the same descriptor.
 fn undone<'a>(part: &Part<'a>) -> Option<&'a Element> {
     let never_was = part.now.state == State::Failed
         && matches!(part.now.attempted, Some(Transition::Create | Transition::Install));

@@ -171,8 +171,9 @@ impl Ground {
     ///
     /// A source or target with several resources exists if at least one of its resources exists.
     ///
-    /// If `recorded` returns `true` for a pair, the function keeps the pair, and the next process removes it.
-    /// For example, an interrupted process has created the pair, but has not installed the source of the pair.
+    /// If `recorded` returns `true` for such a pair, the function keeps the pair, and the next process removes it. For
+    /// example, `recorded` returns `true` if an interrupted process has created the pair, but has not installed its
+    /// source.
     pub fn forget(&mut self, root: &str, recorded: impl Fn(&PairKey) -> bool) {
         let (versions, things) = (&self.versions, &self.things);
         let gone = |end: &ElementName| {
@@ -399,7 +400,8 @@ impl Ground {
     ///
     /// # Errors
     ///
-    /// Returns an error if `to` is lower than `from`, and an existing pair requires a higher state than `to`.
+    /// Returns an error if `to` is lower than `from`, and an existing pair requires a higher state of the resource than
+    /// `to`. A pair is one source and one target of a relationship.
     pub fn check_step(&self, name: &ElementName, from: State, to: State) -> Result<(), String> {
         if matches!(from, State::Failed | State::Broken) || to.rank() >= from.rank() {
             return Ok(());
@@ -423,9 +425,9 @@ impl Ground {
     /// So `part` may reach the rank before the creation in two cases:
     ///
     /// - Another part is still below the rank. Then the assembly is below the rank, too.
-    /// - Another part already had the rank when the process began. The plan then needs no step that brings this other
-    ///   part to the rank. Without such a step, the planner cannot tell when the whole assembly reaches the rank, and
-    ///   it may drop the waits of all parts.
+    /// - Another part already had the rank when the process began. Then the plan may contain no step that brings this
+    ///   other part to the rank. If every part had such a step, the planner would keep the wait of at least one part.
+    ///   Without this step, the planner may drop the waits of all parts.
     fn may_arrive_early(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
         let before = |name: &ElementName| self.before.get(name).and_then(|state| state.rank());
         whole
@@ -456,8 +458,9 @@ impl Ground {
 
     /// Returns the source and the target of a pair, each with its minimum state and its declared state.
     ///
-    /// For the creation of the pair, both states come from the newest version of the assembly. For the removal, each
-    /// version has a minimum state, and the function returns the lowest of them.
+    /// For the creation of the pair, both states come from the newest version of the assembly. For the removal, the
+    /// minimum state is the lowest minimum state of all versions. The declared state is `None` if the states differ
+    /// between versions.
     fn ends(&self, key: &PairKey, direction: Direction) -> [End; 2] {
         let root = key.assembly.assembly();
         let find = |at: &usize| self.versions[*at].relationship(&key.assembly, key.relationship.as_str());

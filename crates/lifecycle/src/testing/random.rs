@@ -23,14 +23,15 @@ pub struct Component {
     pub shape: u8,
     /// The number of nodes of a cluster (shapes 3 and 5), or of parts of an assembly (shape 4). Other shapes ignore it.
     pub nodes: u8,
-    /// A number that determines the property `in` of the component's resources, if `reads` selects no component.
+    /// A number that determines values of the property `in`, and the reaction of a cluster to a failed batch.
     ///
-    /// For a resource of the root assembly, the value of `in` is this number. Each other assembly also has a property
-    /// `in`. The value of this property is the number, or a list that contains only the number (if the number is 3), or
-    /// missing (if the number is 2). A resource of such an assembly has as its value of `in` the number, followed by
-    /// the assembly's value of `in`.
+    /// Each assembly in the component has a property `in`. Its value is the number, or a list that contains only the
+    /// number (if the number is 3), or missing (if the number is 2). Each resource of the component also has a property
+    /// `in`. If `reads` selects no component, the number determines this property, too. If the resource is in an
+    /// assembly below the root, the value is the number, followed by the value of the assembly. Otherwise, the value is
+    /// the number alone.
     ///
-    /// A cluster demands a rollback after a failed batch ([`OnFailure::Rollback`]) if the number is odd.
+    /// If the number is odd, a cluster demands a rollback after a failed batch ([`OnFailure::Rollback`]).
     pub value: u8,
     /// The optional transitions that the component's resources declare: Create and Delete (1), Reconfigure
     /// (2), or none (other numbers).
@@ -47,9 +48,9 @@ pub struct Component {
     pub inner: Tie,
 }
 
-/// A relationship of a random assembly.
+/// A relationship of a random assembly, between two components or inside one component.
 ///
-/// The source is always an earlier component than the target. A relationship inside a component ignores the fields
+/// Between two components, the source is the earlier component. A relationship inside a component ignores the fields
 /// `source` and `target`.
 #[derive(Debug, Clone, Copy)]
 pub struct Tie {
@@ -402,9 +403,8 @@ impl Draft<'_> {
 
 /// Adds four operations to `element`, for calls by random relationships.
 ///
-/// A call of an added operation executes the operation with the same name on the element `leads_to`. For an assembly,
-/// `leads_to` is one of its parts. For a resource, `leads_to` is the name of the resource itself, so the resource
-/// executes the operation.
+/// If an added operation is called, the element `leads_to` executes it. For an assembly, `leads_to` is one of its
+/// parts. For a resource, `leads_to` is the resource itself.
 fn promote(element: &mut Element, leads_to: &str) {
     for operation in ["Join1", "Leave1", "Join2", "Leave2"] {
         let operation: windlass_model::OperationName = operation.parse().expect("valid");

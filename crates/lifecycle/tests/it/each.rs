@@ -45,7 +45,8 @@ fn changed(before: &Hosts, after: &Hosts, kind: &str) -> Planned {
     change_from(&all_up(&before), &before, &after, &Options::default()).expect("there is a plan")
 }
 
-/// Returns the nodes for which a plan has steps, and the sources of its relationships' steps.
+/// Returns the elements that a plan raises or lowers, and the sources of the relationships that the plan creates or
+/// ceases.
 fn touched(planned: &Planned, hosts: [&Hosts; 2]) -> BTreeSet<String> {
     let mut touched = BTreeSet::new();
     for (_, work) in planned.plan.work() {

@@ -327,8 +327,8 @@ fn a_target_brings_only_what_it_needs() {
 }
 
 /// The value of a property changes, and the user names one node as the target of the plan. The plan must change only
-/// this node. The other nodes must stay and keep their pairs. The list `undone` must contain the changes of the other
-/// nodes, because the plan does not make them.
+/// this node. The other nodes must stay, and the relationship `rel` must still connect them with the part `lb`. The
+/// list `undone` must contain the changes of the other nodes, because the plan does not make them.
 #[test]
 fn a_target_leaves_the_other_nodes_of_its_cluster_alone() {
     let cluster = |size: &str| {

@@ -7,7 +7,7 @@ use windlass_model::Topology;
 use windlass_model::assembly::ElementKind;
 use windlass_model::resolve::{Answer, NothingYet, Resolver};
 
-/// Returns the values of all resources that read no output, as text.
+/// Returns the values of the resources' properties as text. Values that read an output are left out.
 fn values(topology: &Topology) -> Vec<String> {
     let mut resolver = Resolver::new(topology, &NothingYet);
     let mut values = Vec::new();
@@ -25,8 +25,9 @@ fn values(topology: &Topology) -> Vec<String> {
 proptest! {
     #![proptest_config(few(200))]
 
-    /// An upgrade was interrupted before its first step. All resources still belong to the first version, and they have
-    /// the values of the first version, also where these values read a property of an assembly.
+    /// An upgrade was interrupted before its first step, so all resources still belong to the first version. In the
+    /// merged topology, the resources must have the values of the first version. This rule also holds for a value that
+    /// refers to a property of an assembly.
     #[test]
     fn a_resource_of_an_older_version_has_the_values_of_that_version((before, after) in versions()) {
         let (before, after) = (before.topology(), after.topology());

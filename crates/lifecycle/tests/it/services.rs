@@ -1,4 +1,4 @@
-//! Expected plans of whole services: several versions, modifiers of both ends, nesting and references.
+//! Expected plans of whole services: several versions, modifiers of both ends of relationships, nesting and references.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -202,8 +202,8 @@ relationships:
     ");
 }
 
-/// The relationship `wait` has no operations and only orders its ends. In one case it precedes the first step
-/// of the target, in the other case the last step.
+/// The relationship `wait` has no operations and only orders its ends. In one case, the first step of the target waits
+/// for the source. In the other case, the last step of the target waits for the source.
 #[test]
 fn a_relationship_that_only_waits() {
     let waits = |source: &str, target: &str| {
@@ -262,7 +262,8 @@ relationships:
     ");
 }
 
-/// All four combinations of modifiers, up and down, with the states Active and below.
+/// A relationship has each of the four combinations of modifiers for its source and its target. Each service is brought
+/// up and taken down. The required states of the ends are Active or lower.
 #[test]
 fn modifiers_in_all_combinations() {
     let of = |states, source, target| {

@@ -54,7 +54,7 @@ pub(crate) fn fixture(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/assemblies").join(path)
 }
 
-/// Prints a plan with one line for each step and each of its waits, without barriers.
+/// Prints a plan without barriers. Each step has a line of its own, and each of its waits has a line below.
 pub(crate) fn show(plan: &Plan) -> String {
     let mut text = String::new();
     for step in plan.steps().filter(|step| !step.task.is_barrier()) {
@@ -67,7 +67,7 @@ pub(crate) fn show(plan: &Plan) -> String {
     text
 }
 
-/// Prints only the work of a plan in waves: steps that may run concurrently share a line.
+/// Prints the steps of a plan, without barriers and waits. Each line is a wave: steps that may run concurrently.
 pub(crate) fn waves(plan: &Plan) -> String {
     let mut depth = vec![0_usize; plan.steps().len() + 1];
     for _ in 0..plan.steps().len() {

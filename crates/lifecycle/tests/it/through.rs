@@ -124,7 +124,7 @@ fn relationships_pass_the_order_on_too() {
     ");
 }
 
-/// Returns an assembly with a group that reads an output of `db` and changes in batches.
+/// Returns an assembly with a group. The group reads an output of `db`, and its nodes change in batches.
 fn readers() -> Topology {
     assembly(
         &[("r", USUAL)],
@@ -284,8 +284,8 @@ fn graph() -> impl Strategy<Value = (Vec<Vec<usize>>, Vec<Fate>)> {
 proptest! {
     #![proptest_config(few(300))]
 
-    /// A part is raised after all parts on which it depends, and lowered before them. This also holds for
-    /// parts that depend on each other through parts that stay.
+    /// A part is raised after all parts on which it depends, and lowered before them. The same order holds if the part
+    /// depends on another part only through parts that stay.
     #[test]
     fn dependencies_order_parts_through_others((on, fates) in graph()) {
         let before = dependent(&on, &vec![Some(0); on.len()]);

@@ -243,7 +243,8 @@ fn a_command_pin_has_the_defaults_of_its_arguments() {
     assert_snapshot!(pins_of(text), @r#"control.reboot: receive-command(bool force, string why, int after) force=true why="1.10" as admin.again"#);
 }
 
-/// An application may expose a pin under two ids. A parameter of each id reaches the component.
+/// An application may expose a pin under two ids. If a parameter sets either id, the component must receive the value
+/// of this parameter.
 #[test]
 fn a_pin_that_is_exposed_twice() {
     let text = "application:

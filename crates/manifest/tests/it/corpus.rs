@@ -32,7 +32,7 @@ fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// The expected error of each invalid manifest, by the end of the manifest's path.
+/// The expected errors of the invalid manifests. Each entry is the end of a manifest's path, and the expected error.
 const EXCEPTIONS: [(&str, &str); 1] =
     [("qubell-component-template__manifests__main.yaml", "WL0605: pin `cookbooks_url` has no type")];
 

@@ -1,4 +1,5 @@
-//! Tests of the example manifests: their role and the results of a check.
+//! Tests that check the example manifests. The tests compare the results, such as the role of a manifest, with the
+//! expected results.
 
 use windlass_manifest::{Role, check};
 

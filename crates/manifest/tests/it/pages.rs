@@ -15,8 +15,8 @@ const WITHOUT: [&str; 16] = [
 ];
 
 /// Returns the diagnostics of an example. Two codes report an application and a factory that do not name each other.
-/// For these codes, the function checks three manifests together: the example under the title `Disk`, and the fixtures
-/// `VM` and `VM Factory`.
+/// For these codes, the function checks three manifests together: the example, and the fixtures `VM` and `VM Factory`.
+/// The function gives the example the title `Disk`.
 fn found(code: &str, text: &str) -> Diagnostics {
     let source = Source::new("example.yaml", text);
     let alone = said(&source);

@@ -6,8 +6,7 @@ use windlass_source::Source;
 
 use crate::support::{fixture, show};
 
-/// Returns the problems of manifests with their titles. Each manifest is an example file or an example with a
-/// replaced text.
+/// Returns the problems of several manifests. `texts` contains the title and the text of each manifest.
 pub(crate) fn pairs(texts: &[(&str, String)]) -> String {
     let manifests: Vec<(&str, Manifest)> = texts
         .iter()

@@ -1,4 +1,4 @@
-//! Tests of the scripts that a manifest names, against the files of a folder and of an image.
+//! Tests of the check that a folder or an image contains the scripts that a manifest names.
 
 use insta::assert_snapshot;
 use windlass_manifest::scripts::{ScriptFile, ScriptFiles, ScriptPlace, ScriptSearch};

@@ -23,7 +23,7 @@ fn services(text: &str) -> Services {
     Services::of(&check(&manifest(text)))
 }
 
-/// Returns the component of the PetClinic factory that represents the factory of machines.
+/// Returns the component `vm-factory` of the PetClinic factory. This component refers to a factory of machines.
 fn reference() -> ServiceReference {
     services(&fixture("petclinic-factory.yaml")).references.remove(0)
 }
@@ -69,7 +69,8 @@ fn the_example_refers_to_machines() {
     assert!(machines.instances.contains(&id("vms.vm-by-id")) && machines.mappings.is_empty());
 }
 
-/// A component inside a composition is found by its path. A required interface is found by its mappings.
+/// A manifest contains a component inside a composition, and a required interface. [`Services`] must contain the path
+/// of the component, and must list the pins of the interface as required.
 #[test]
 fn nested_components_and_required_interfaces_count() {
     let text = "

@@ -21,8 +21,8 @@ use crate::state::{Transition, Transitions, WordError};
 pub enum ElementKind {
     /// An assembly: the root, or a nested assembly. Its state is the lowest state of its children.
     Assembly,
-    /// All nodes of one component. The descriptor declares a `cluster` for the component, or a `quantity` other than
-    /// the number 1. The state of a group is the lowest state of its nodes.
+    /// All nodes of one component. If the descriptor declares a `cluster` for a component, or a `quantity` other than
+    /// the number 1, the nodes of the component form a group. The state of a group is the lowest state of its nodes.
     Group,
     /// A part that a driver manages.
     Resource,

@@ -74,9 +74,8 @@ pub struct CallRecord {
 pub struct UnknownOutcome {
     /// The reason, for messages.
     pub why: String,
-    /// The windlass program that could not find out the outcome: a text with the host and the folder of this
-    /// program. Later, another windlass program may find out the outcome. That program must run on the same host and
-    /// in the same folder as the program that has made the last attempt of the call.
+    /// The host and the folder of the windlass program that could not find out the outcome, as text. If another program
+    /// runs on the host and in the folder of the call's last attempt, that program may find out the outcome later.
     pub by: String,
 }
 

@@ -145,9 +145,9 @@ impl Intent {
         }
     }
 
-    /// Tells whether the intent can change a launched application. The scripts of an application launch, reconfigure
-    /// and destroy its instance. No script stops or starts the instance, so the intents `SetState` and `Heal` do not
-    /// suit applications.
+    /// Tells whether the intent can change a launched application. An application's scripts launch, reconfigure and
+    /// destroy its instance. No script stops or starts the instance, so the intents `SetState` and `Heal` do not suit
+    /// applications.
     pub fn suits_applications(&self) -> bool {
         match self {
             Self::Up | Self::Down | Self::Retry | Self::Rollback(_) | Self::Call { .. } => true,
@@ -255,9 +255,9 @@ pub struct ProcessRecord {
     /// rule in the descriptor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<MaxSurge>,
-    /// The installed parts that the process may remove or replace. When the daemon resumes the process, it may remove or
-    /// replace only these parts. `None` means that the user permits every removal and replacement. Records of an older
-    /// windlass contain `None`, too.
+    /// The installed parts that the process may remove or replace. If the daemon resumes the process after an
+    /// interruption, the same limit holds. `None` means that the user permits every removal and replacement. Records of
+    /// an older windlass contain `None`, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_destroy: Option<BTreeSet<ElementName>>,
     /// The time at which the process was created.

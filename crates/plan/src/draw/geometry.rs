@@ -64,8 +64,9 @@ impl Item {
     }
 }
 
-/// Converts a count of characters or lines to `u32`. A count above `u32::MAX` becomes `u32::MAX / 1024`, so that its
-/// product with a size in pixels does not overflow. No real drawing has so many characters or lines.
+/// Converts a count of characters or lines to `u32`. For a count above `u32::MAX`, the result is `u32::MAX / 1024`. The
+/// product of this number and a size in pixels does not overflow. The counts of a real drawing are far below both
+/// numbers.
 pub(super) fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX / 1024)
 }

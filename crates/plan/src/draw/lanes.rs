@@ -10,8 +10,8 @@
 //! inner group. Two parts are placed close to each other if an edge leads from a node in one part to a node in the
 //! other part.
 //!
-//! Each part is moved up until it meets the part above it in some column. A frame is moved together with its
-//! content, so frames never overlap.
+//! Each part is moved up until it meets the part above it in some column. An inner group is moved as the whole
+//! rectangle of its frame, so frames never overlap.
 
 use std::collections::BTreeMap;
 
@@ -86,16 +86,17 @@ impl<'a> Lanes<'a> {
         path
     }
 
-    /// Returns three lanes. The first is the lane of the innermost group that contains both lanes `a` and `b`, or
-    /// [`OUTSIDE`] if no group contains both. The second lane is the place of `a` within this group:
+    /// Returns three lanes. The first is the lane of the innermost group that contains both lanes `a` and `b`. The
+    /// whole drawing counts as a group with the lane [`OUTSIDE`]. The second lane depends on the position of `a` in the
+    /// group of the first lane:
     ///
     /// - If `a` is the lane of the group itself, the second lane is `a`.
     /// - Otherwise, the group directly contains one inner group that contains `a`. The second lane is the lane of
     ///   this inner group.
     ///
-    /// The third lane is the place of `b`, by the same rules. For example, a group with the lane 1 contains two groups
-    /// with the lanes 2 and 3. Then the result for `a = 2` and `b = 3` is `(1, 2, 3)`. The result for `a = 1` and
-    /// `b = 3` is `(1, 1, 3)`.
+    /// The third lane depends on the position of `b` in the same way. For example, a group with the lane 1 contains two
+    /// groups with the lanes 2 and 3. Then the result for `a = 2` and `b = 3` is `(1, 2, 3)`. The result for `a = 1`
+    /// and `b = 3` is `(1, 1, 3)`.
     fn meet(&self, a: usize, b: usize) -> (usize, usize, usize) {
         let (path_a, path_b) = (self.path(a), self.path(b));
         let shared = path_a.iter().zip(&path_b).take_while(|(a, b)| a == b).count();

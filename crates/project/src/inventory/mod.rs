@@ -1,8 +1,9 @@
 //! Static Ansible inventories: the hosts of a group with their variables, from INI or YAML.
 //!
-//! A host gets its own variables and the variables of all groups that contain it. As in Ansible, a group
-//! takes precedence over the groups that contain it. Values are text as written. In YAML, values may also be
-//! lists and maps. In INI, quotes, escape sequences and comments have the same meaning as for Ansible.
+//! A host gets its own variables and the variables of all groups that contain it. As in Ansible, a group takes
+//! precedence over the groups that contain it. Values are text. For example, the value `80` does not become a number.
+//! In YAML, values may also be lists and maps. In INI, quotes, escape sequences and comments have the same meaning as
+//! for Ansible.
 //!
 //! Three kinds of variables are left out: values with Jinja expressions (`{{` or `{%`), values with a tag
 //! such as `!vault`, and passwords of connections (`ansible_…pass`, `ansible_…password`). Passwords are left

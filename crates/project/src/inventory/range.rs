@@ -35,8 +35,9 @@ fn is_port(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Tells whether a pattern contains a colon outside of ranges, as an IPv6 address does. Also returns `true` if the
-/// last range is not closed, because a colon behind the pattern then belongs to this range.
+/// Tells whether a pattern contains a colon outside of ranges, as an IPv6 address does. The caller passes the text
+/// before a colon. If a range is not closed in this text, the colon belongs to the range, and the function also returns
+/// `true`.
 fn has_colon(pattern: &str) -> bool {
     let mut inside = false;
     for c in pattern.chars() {

@@ -1,4 +1,4 @@
-//! Resolution of a path that the user gives to the file of an assembly.
+//! Tests of the search for the file of an assembly. The user gives the path of a file or of a folder.
 
 use std::path::Path;
 

@@ -165,7 +165,8 @@ fn a_port_follows_a_host_name() {
     assert_snapshot!(short(&yaml("web: {hosts: {'a:22': {ansible_port: 23}}}\n", "web")), @r#"hosts:1:15: {"ansible_port":"23","name":"a"}"#);
 }
 
-/// The expected values are those of ansible-core 2.19. Lists, maps and numbers stay text.
+/// The expected values are those of ansible-core 2.19, with one difference: for windlass, lists, maps and numbers stay
+/// text.
 #[rstest]
 #[case::backslashes(r#"re="C:\dir\new""#, r"C:\dir\new")]
 #[case::escapes(r#"q="say \"hi\" \\ \$x" # note"#, r#"say "hi" \ \$x"#)]
@@ -184,7 +185,8 @@ fn a_value_on_the_line_of_a_host(#[case] variable: &str, #[case] expected: &str)
     assert_eq!(found[0].variables[name], expected);
 }
 
-/// The expected values are those of ansible-core 2.19. Lists, maps and numbers stay text.
+/// The expected values are those of ansible-core 2.19, with one difference: for windlass, lists, maps and numbers stay
+/// text.
 #[rstest]
 #[case::text("north # kept", "north # kept")]
 #[case::options(r#""a" -b "c""#, r#""a" -b "c""#)]
@@ -264,7 +266,7 @@ fn a_bad_inventory_is_refused_with_its_places() {
     ");
 }
 
-/// As for Ansible, only a line of the form `[group]` or `[group:kind]` begins a section.
+/// Only a line of the form `[group]` or `[group:kind]` begins a section. Ansible has the same rule.
 #[test]
 fn a_line_with_a_bracket_may_be_a_host() {
     let text = "[web]\n[fe80::1]:22 port=80\n[1:2]n.lan # [x] y\n[n[3:4]]:7\n[db] # the databases\n[fe80::2]:22 x='[1]'\n";

@@ -57,10 +57,10 @@ impl Written {
     }
 }
 
-/// Returns the answer for the instance of a call: the values that its script wrote, and a status.
+/// Returns the answer for the instance of a call: the values that its script wrote to files, and a status.
 ///
 /// # Errors
-/// All problems of all files. If there is a problem, no file is used.
+/// All problems of all these files. If there is a problem, no file is used.
 pub(crate) fn answer(
     role: &Role,
     call: &Call,

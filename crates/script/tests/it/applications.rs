@@ -1,4 +1,5 @@
-//! Applications: the documents of the protocol, byte for byte, and what their answers mean.
+//! Tests of applications. They check each byte of the input documents of scripts, and how the driver interprets the
+//! answers of the scripts.
 
 use std::collections::BTreeMap;
 
@@ -115,7 +116,7 @@ fn command(package: Package) -> Call {
     Call { action, binding, ..call("Install", package) }
 }
 
-/// Runs a call with a real script. Returns its input and its report.
+/// Runs a call with a real script. Returns the input of the script, and the report of the call.
 async fn run(call: Call) -> (String, Report) {
     let place = Place::new();
     let report = Script::default().perform(&place, &[call]).await.remove(0).unwrap();

@@ -32,9 +32,9 @@ struct Recorded {
     stdout: String,
 }
 
-/// Returns the recorded runs whose input and output files exist in the corpus. Also returns the number of excluded
-/// files: a test checks one file of each run, and excludes all other files of the folder. If there is no corpus,
-/// returns the reason why the test is skipped.
+/// Returns the recorded runs whose input and output files exist in the corpus. Also returns the number of files in the
+/// folder that a test excludes. A test checks only one file of each run: the input or the output. If there is no
+/// corpus, returns the reason why the test is skipped.
 fn recorded() -> Result<(Vec<Recorded>, usize), String> {
     let folder = corpus().join("tonomi/traffic");
     let files: Vec<_> = std::fs::read_dir(&folder).into_iter().flatten().collect();
@@ -55,7 +55,7 @@ fn recorded() -> Result<(Vec<Recorded>, usize), String> {
     Ok((runs, others))
 }
 
-/// Returns the counts of a test. The other files of the folder are excluded.
+/// Returns the counts of a test as text. `others` is the number of files that the test excludes.
 fn counts(failed: &[String], runs: &[Recorded], others: usize) -> String {
     let passed = runs.len() - failed.len();
     format!("{passed} passed, {} failed, {others} excluded (no documents of this kind)", failed.len())
@@ -84,7 +84,7 @@ fn corpus_of_recorded_inputs() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// Returns a document in the form in which this driver writes it: an absent or null configuration is an empty one.
+/// Returns a document in the form in which this driver writes it. An absent or null configuration becomes an empty map.
 fn meaning(document: Value) -> Value {
     let mut document = if document.is_null() { json!({}) } else { document };
     if document.get("script").is_some() {
@@ -127,8 +127,8 @@ async fn corpus_of_recorded_outputs() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// Lets the driver perform the calls that the input of a run requests. No script runs: for each call, the driver
-/// receives the recorded output of the run.
+/// Lets the driver perform the calls that a recorded input document requests. No script runs: as the output of each
+/// call, the driver receives the same recorded output.
 async fn judged(run: &Recorded) -> Result<(), Failure> {
     let request = Request::read(&run.name, run.input.clone()).unwrap();
     let is_adapted = request.program.is_some();
@@ -150,7 +150,8 @@ async fn judged(run: &Recorded) -> Result<(), Failure> {
     }
 }
 
-/// Returns an action of the test package whose script has the same input document as a recorded script.
+/// Returns an action of the test package. The script of this action has the same input document as the recorded script
+/// with the path `script`.
 fn action(script: &str) -> &'static str {
     match script.rsplit('/').next().unwrap_or_default() {
         "healthCheck.py" => "Integrity",

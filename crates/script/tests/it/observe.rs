@@ -210,7 +210,8 @@ async fn what_was_converging_still_is_when_nobody_says_otherwise() {
     }
 }
 
-/// Returns calls of Integrity for the instances `i-1` to `i-3`, on a health check that is a shell script.
+/// Returns calls of the action Integrity for the instances `i-1` to `i-3`. Their health check is the shell script
+/// `script`.
 fn three(script: &str) -> Vec<Call> {
     let world = World::new().declares(&ACTIONS).script("health-check.sh", script);
     let call = |number| Call {
@@ -268,7 +269,8 @@ async fn a_failed_script_answers_each_instance() {
     assert_eq!(jobs.len(), 1);
 }
 
-/// An instance that can't be found needs no script, and the others are checked.
+/// The id of one instance in a batch is unknown. The driver must not pass this instance to the health check, but must
+/// check the other instances.
 #[tokio::test]
 async fn an_instance_without_an_id_is_left_out_of_a_batch() {
     let mut calls = three("echo 'instances: {i-1: {status: {flags: {active: true}}}}'");

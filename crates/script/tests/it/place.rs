@@ -13,7 +13,8 @@ use windlass_model::Timestamp;
 
 use crate::schemas::{check_input, check_output};
 
-/// A context that records the jobs and checkpoints of a driver. It checks all documents of scripts.
+/// A context that records the jobs and checkpoints of a driver. The context also checks the input and output documents
+/// of each script.
 pub(crate) struct Place {
     folder: TempDir,
     runtime: Arc<ProcessRuntime>,

@@ -1,4 +1,4 @@
-//! If the scripts have the style `plain`, the driver must pass the conformance suite of drivers, too.
+//! Tests the driver with the conformance suite of drivers. All scripts have the style `plain`.
 
 use windlass_driver::Call;
 use windlass_driver::testing::Subject;

@@ -50,8 +50,8 @@ pub(crate) fn output_problems(text: &str) -> Vec<String> {
     problems(&OUTPUT, text)
 }
 
-/// Checks an input that the driver has written: it is valid, and reading and writing it changes nothing. A
-/// plain script has no input document.
+/// Checks an input that the driver has written: it is valid, and reading and writing it changes nothing. An empty input
+/// is accepted, because a plain script has no input document.
 pub(crate) fn check_input(text: &str) {
     if text.is_empty() {
         return;
@@ -63,7 +63,7 @@ pub(crate) fn check_input(text: &str) {
     }
 }
 
-/// Checks an output that a script has printed: it is valid if the reader accepts it.
+/// Checks an output that a script has printed. If the reader accepts the output, the schema must accept it, too.
 pub(crate) fn check_output(stdout: &Captured) {
     if is_accepted(stdout) {
         let text = String::from_utf8(stdout.complete().unwrap().into_owned()).unwrap();
@@ -139,7 +139,8 @@ fn wrong_outputs_are_refused(#[case] text: &str) {
     assert_ne!(output_problems(text), Vec::<String>::new(), "the schema takes it");
 }
 
-/// The reader tolerates a log entry without a message, which becomes an error entry.
+/// The schema must refuse a log entry without a message. The reader accepts such an entry, but replaces it by an error
+/// entry.
 #[test]
 fn a_log_entry_has_a_message() {
     let text = "{instances: {i-1: {$pushAll: {activityLog: [{severity: INFO}]}}}}";
@@ -228,7 +229,7 @@ fn updates() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// The schema decides about an update of one operation as the reader does.
+    /// Each tested update has one operation. The schema must accept an update if and only if the reader accepts it.
     #[test]
     fn the_schema_agrees_with_the_reader(update in updates()) {
         let parsed = Update::parse(&update, shape());

@@ -71,7 +71,7 @@ impl World {
         Package::new("resource::web::1.0".parse().unwrap(), bindings, self.files.clone())
     }
 
-    /// Returns a call of an action, before the instance has a natural id.
+    /// Returns a call of an action for an instance that has no natural id yet.
     pub(crate) fn call(&self, action: &str) -> Call {
         call(action, self.package(), self.location.clone())
     }

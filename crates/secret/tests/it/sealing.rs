@@ -1,4 +1,5 @@
-//! Tests that sealed values open only with their key and under their name, also in later versions.
+//! Tests that a sealed value opens only with its key and under its name. Later versions of the crate must still open
+//! the sealed values of existing stores.
 
 use std::convert::Infallible;
 

@@ -132,8 +132,9 @@ fn repair(source: &Arc<Source>, draft: &mut Draft<'_>, outcome: &Outcome, found:
 ///
 /// - An earlier report already shows the same error, and suggests a fix. The repair that followed this report did not
 ///   remove the error. So the function deletes the fix from the earlier report.
-/// - The report of `cause` would suggest a fix, but the repair of `cause` would change text that an earlier repair has
-///   already changed. The function assumes that the earlier repair, and not the author, has caused the error.
+/// - The report of `cause` would suggest a fix, and the repair of `cause` would change text that an earlier repair has
+///   already changed. The function then assumes that the earlier repair, and not the author, has caused the error. The
+///   author can't fix an error that the author's text does not contain.
 fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Vec<Edit>> {
     let Some(repair) = cause.repair else {
         found.push(cause.diagnostic);

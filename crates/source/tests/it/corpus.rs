@@ -76,13 +76,14 @@ fn corpus_assemblies() {
 /// Verdict on a file that is not a failure.
 enum Verdict {
     Right,
-    /// The file is valid except for duplicate keys. The reader that created the manifest silently takes the
-    /// last of equal keys. This crate refuses them, like other readers.
+    /// The file is valid except for duplicate keys. The manifest of the corpus was created with a reader that silently
+    /// takes the last of several equal keys. This crate refuses equal keys, as other readers do.
     OnlyDuplicates,
 }
 
-/// Checks a file against its note in the manifest. A file that is valid YAML according to the note must load,
-/// and must stay the same after writing and reading. Every other file must be refused with its actual cause.
+/// Checks a file against its note in the manifest. A file that is valid YAML according to the note must load, and must
+/// stay the same after writing and reading. The crate must refuse every other file, and must report the cause and the
+/// place of the error.
 fn judge(path: &Path, note: &str) -> Result<Verdict, String> {
     let bytes = std::fs::read(path).map_err(|e| e.to_string())?;
     let source = Source::from_bytes("f", bytes).map_err(|e| e.to_string())?;

@@ -184,7 +184,7 @@ proptest! {
         prop_assert_eq!(read, data);
     }
 
-    /// JSON data has no order of fields, so `emit` and `emit_typed` write the same text.
+    /// For JSON data, `emit` and `emit_typed` must write the same text.
     #[test]
     fn data_is_emitted_as_a_value_of_a_type(data in data()) {
         prop_assert_eq!(emit_typed(&data, EmitStyle::Block).unwrap(), emit(&data, EmitStyle::Block));
@@ -196,8 +196,8 @@ proptest! {
         prop_assert_eq!(read_back_as(&text, Reading::Text), data, "{}", text);
     }
 
-    /// `emit` may write a text without quotes. Another reader must read it as the same text, or as an integer or a
-    /// boolean with the same spelling.
+    /// In the style `Text`, `emit` writes texts such as `12` and `true` without quotes. Another reader may read such a
+    /// text as an integer or a boolean with the same spelling. The reader must read every other text as the same text.
     #[test]
     fn another_reader_agrees_on_text_emitted_for_people(data in spelled()) {
         let text = emit(&data, EmitStyle::Text);

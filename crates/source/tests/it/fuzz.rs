@@ -60,7 +60,7 @@ fn fixed_once(diagnostics: &Diagnostics) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Fragments that have a meaning in YAML or in the search for causes.
+/// Fragments that have a meaning in YAML, or in the search for the cause of a syntax error.
 const PIECES: [&str; 53] = [
     "a",
     "b: ",

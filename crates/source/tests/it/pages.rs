@@ -42,7 +42,8 @@ fn every_page_has_an_example_that_gets_its_code_and_no_other() {
     assert_eq!(page_problems(codes::CODES, &WITHOUT_TEXT, said), Vec::<String>::new());
 }
 
-/// A page without an example is a problem, and so is a page whose example causes another code.
+/// Each page describes one code. The check must report a page if its example is missing, if its example causes an error
+/// with another code, or if the page has an example but should have none.
 #[test]
 fn a_wrong_page_is_reported() {
     mod wrong {

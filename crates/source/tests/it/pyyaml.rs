@@ -69,8 +69,8 @@ fn tell(value: &Value) -> Value {
     }
 }
 
-/// Compares two values with types. Floats are compared by value, because the two sides write them
-/// differently.
+/// Compares two values in the form that `tell` returns. This form contains the type of each value. Floats are compared
+/// as numbers, because this crate and Python write them differently.
 fn same(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::Object(a), Value::Object(b)) if a.contains_key("float") => {

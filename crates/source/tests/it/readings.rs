@@ -101,7 +101,8 @@ fn keys_are_text_in_every_reading() {
 }
 
 proptest! {
-    /// A number is read as a number only if a type represents it exactly.
+    /// The text looks like a number. If the crate reads the text as a number, the number must be written with the same
+    /// decimal value.
     #[test]
     fn a_number_is_written_as_it_was_read(text in "-?[0-9]{1,25}(\\.[0-9]{1,25})?") {
         let value = read(&text, Reading::Script);

@@ -10,7 +10,7 @@ use crate::value::select::{self, step};
 use crate::value::{Node, Value};
 
 /// Name by which an expression refers to the innermost map around the expression. The root map of the document does not
-/// count: if no other map is around the expression, the name refers to no map of the document.
+/// count: if no other map is around the expression, the name is looked up in the environment around the document.
 const DOCUMENT: &str = "__";
 /// Name by which an expression refers to the bindings: the map of values that the caller of the engine has set. If
 /// the outermost level of the session is [`LevelKind::Nothing`], there are no bindings. The name then refers to the

@@ -1,4 +1,5 @@
-//! The result of the evaluation of an expression, with information for the expression's node.
+//! The result of the evaluation of an expression: the outcome, and information for the annotations of the node that
+//! contains the expression.
 
 use std::sync::Arc;
 

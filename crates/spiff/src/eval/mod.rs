@@ -176,8 +176,9 @@ impl Parts {
     }
 
     /// Returns the expression that the next pass evaluates for one part: the part itself, or what remains of it. The
-    /// first call is for the part that was evaluated first, the second call is for the second part, and so on. For an
-    /// example, see [`later`](Self::later).
+    /// first call of this method returns the expression for the first part, the second call for the second part, and so
+    /// on. The order of the parts is the order in which this pass has evaluated them. For an example, see
+    /// [`later`](Self::later).
     pub(crate) fn next(&mut self) -> Child {
         self.taken += 1;
         self.pushed[self.taken - 1].clone()
@@ -288,8 +289,8 @@ fn list(items: &[Argument], env: &Env) -> Eval {
 /// Evaluates the assignments `k = v` in the map literal `{ k = v }`, or in the expression `( k = v ) e` with local
 /// values. Returns a map from each name `k` to the value of `v`.
 ///
-/// `expr` is the whole expression. If the map can't be created in this pass, `Err` contains the outcome of `expr`. For
-/// `locally`, see [`eval`].
+/// `expr` is the whole expression. If the map can't be created in this pass, `expr` gets no value either. `Err` then
+/// contains the outcome of `expr`: a failure, or the expression for the next pass. For `locally`, see [`eval`].
 fn assignments(expr: &Child, entries: &[(Child, Child)], env: &Env, locally: bool) -> Result<Map, Eval> {
     env.state().spend(MAP).map_err(Eval::error)?;
     let mut map = Map::new();

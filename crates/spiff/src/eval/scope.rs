@@ -83,8 +83,9 @@ impl Scope {
 #[derive(Debug)]
 pub(crate) struct Flow {
     id: u64,
-    /// Number of steps in the path of the document's root. The number is 0 for a template or a stub. The root of an
-    /// instantiated template has the path of the node that instantiates the template.
+    /// Number of steps in the path of the document's root. The number is 0 if the document is the template of the
+    /// engine, or a stub. If an expression instantiates a template value, the content of this value is a document of
+    /// its own. The root of this document has the path of the node with the expression.
     base: usize,
     /// Scopes that lambdas and templates have captured. After each pass over the document,
     /// [`update`](Self::update) gives these scopes the current fields of their maps.
@@ -162,8 +163,7 @@ pub(crate) enum LevelKind {
 }
 
 impl Level {
-    /// Creates a level (the state that all expressions of a document share) for a document without stubs. The document
-    /// is inside the environment `outer`.
+    /// Creates the [`Level`] of a document without stubs. The document is inside the environment `outer`.
     pub(crate) fn nested(outer: &Env, source: &str) -> Self {
         let state = outer.state().clone();
         Self {

@@ -11,7 +11,8 @@
 //!
 //! An incremental pass evaluates only three kinds of open nodes:
 //!
-//! - nodes that the previous pass has changed,
+//! - nodes that the previous pass has changed without giving them a value, for example by evaluating a part of the
+//!   expression,
 //! - nodes with a reference to a node that the previous pass has changed,
 //! - nodes whose value depends on anything besides references.
 //!

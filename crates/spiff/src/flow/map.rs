@@ -152,7 +152,8 @@ fn keep(work: &mut Work, key: &Arc<str>, child: Node) {
 /// inserts. Returns the effect of the merge key on the map.
 ///
 /// The merge key may select a path in the stubs, such as `other.path` in `<<: (( merge other.path ))`. In this case,
-/// `env` then reads the stubs at this path.
+/// the function changes `env`: the fields of the map, which the caller evaluates later with `env`, read the stubs at
+/// this path.
 fn base(
     work: &mut Work,
     child: &Node,

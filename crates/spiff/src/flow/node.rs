@@ -17,7 +17,8 @@ use crate::too_deep;
 use crate::trace::{Trace, TraceStep};
 use crate::value::{Annotations, Flags, Issue, Node, Redirect, TemplateValue, Value};
 
-/// The implementation of [`Visit`], by which lists and maps process the nodes below them.
+/// Implements [`Visit`]. The code for lists and maps calls the methods of this type to process the nodes below a list
+/// or map.
 #[derive(Clone, Copy)]
 struct Below;
 
@@ -231,8 +232,9 @@ fn evaluated(
 /// Creates the node that replaces `node` after this pass. `value` is the value of the expression in `node`, or the
 /// expression that the next pass evaluates.
 ///
-/// The annotations of the new node come from `node`, from `info` (the information from the evaluation) and from
-/// `carried`. The fields `key_name` and `redirect` of `info` are also stored in `carried`, if they are set.
+/// `info` is the information from the evaluation. The function first stores the fields `key_name` and `redirect` of
+/// `info` in `carried`, each only if the field is set. The annotations of the new node then come from `node`, `info`
+/// and `carried`.
 fn noted(
     value: Value,
     node: &Node,

@@ -1,4 +1,4 @@
-//! The function `archive`, which returns a tar archive of files as text.
+//! The function `archive`, which creates a tar archive of files, and returns the archive as base64 text.
 
 use std::io::Write as _;
 

@@ -84,7 +84,7 @@ pub trait Host {
     /// When the access is not granted, or when the operation fails.
     fn write(&mut self, path: &str, content: &[u8], mode: u32) -> Result<(), Denied>;
 
-    /// Creates a folder, and the folders around it that do not exist.
+    /// Creates a folder, and its missing parent folders.
     ///
     /// # Errors
     /// When the access is not granted, or when the operation fails.

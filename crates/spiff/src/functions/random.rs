@@ -1,4 +1,5 @@
-//! The function `rand`. The random bytes come from the host, so a caller can make the results reproducible.
+//! The function `rand`. The caller of the engine supplies the random bytes, and can therefore make the results
+//! reproducible.
 
 use super::argument::{Outcome, done, draw, fail, go_type, int, quoted};
 use super::pattern::Pattern;

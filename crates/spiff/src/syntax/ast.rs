@@ -190,8 +190,8 @@ pub struct Merge {
     pub replace: bool,
     /// Whether it is an error if the stubs contain no value.
     pub required: bool,
-    /// Whether the merge is `merge none`. The value of the merge `merge none` is null. No stub overrides the nodes
-    /// below the node that contains this merge.
+    /// Whether the merge is `merge none`. Such a merge reads no stub, and its value is null. If a node contains such a
+    /// merge, no stub overrides the nodes below this node.
     pub none: bool,
     /// The name of the key field in `merge on FIELD`. The key field identifies the entries of a list.
     pub key: Option<Arc<str>>,

@@ -21,7 +21,7 @@ pub enum ReadError {
     /// A key of a map has a type other than text, for example boolean.
     #[error("map key must be a string: {key}")]
     Key {
-        /// The text of the key in the message of this error, for example `true`.
+        /// The key, in the form in which the message of this error shows the key. An example is `true`.
         key: String,
         /// Place of the key.
         place: Place,

@@ -73,8 +73,8 @@ fn corpus_of_yaml_probes() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// The original has written a value as text. This crate must read the text as the same value, and must write the value
-/// as the same text.
+/// The original (the Go program spiff++) has written a value as text. This crate must read the text as the same value,
+/// and must write the value as the same text.
 #[test]
 fn corpus_of_written_documents() {
     let (mut passed, mut excluded, mut failed) = (0, 0, Vec::new());

@@ -29,7 +29,8 @@ fn seed() -> u64 {
     std::env::var("WINDLASS_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1)
 }
 
-/// Runs a property for the duration that is set, or for some cases. `WINDLASS_FUZZ_SEED` is the first seed.
+/// Checks a property with generated cases for the duration that `WINDLASS_FUZZ_SECONDS` sets. If no duration is set,
+/// checks 200 cases. `WINDLASS_FUZZ_SEED` is the first seed.
 fn fuzz<S: Strategy>(name: &str, strategy: &S, test: impl Fn(S::Value)) {
     let until = seconds().map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let seed = seed();

@@ -1,4 +1,4 @@
-//! Tests with little memory. Each test runs again in a process of its own with a limited address space.
+//! Tests with little memory. Each test starts itself a second time, in a separate process with a limited address space.
 
 use std::process::Command;
 

@@ -45,7 +45,8 @@ struct Statement {
 /// How a [`Statement`] is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sent {
-    /// The SQL is sent together with the SQL of other statements, before the answers arrive.
+    /// The SQL is sent together with the SQL of other statements, without waiting for the answers to earlier
+    /// statements.
     Together,
     /// The function [`by_reading`] is called, because the change depends on rows that must be read first. The field
     /// `sql` is empty.

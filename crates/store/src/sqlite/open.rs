@@ -30,12 +30,13 @@ pub(super) struct Opened {
 
 /// Opens the store at `path`.
 ///
-/// SQLite needs a second file beside the file of the store, even for reading. If the folder is read-only or its
-/// disk is full, SQLite can't create the second file. The options then determine what happens:
+/// SQLite normally needs a second file beside the file of the store, even for reading. If the folder is read-only or
+/// its disk is full, SQLite can't create the second file. The options then determine what happens:
 ///
 /// - If the options permit the creation of a store, the caller wants to write. So the function returns
 ///   [`StoreError::ReadOnly`] or [`StoreError::Full`].
-/// - Otherwise, the function opens the store for reading only, from the store's file alone.
+/// - Otherwise, the function opens the store for reading only. SQLite then reads the store's file without locks, and
+///   needs no second file.
 pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, StoreError> {
     match open_to_write(path, options) {
         Err(reason @ (StoreError::ReadOnly { .. } | StoreError::Full { .. })) if !options.create => {

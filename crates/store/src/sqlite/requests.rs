@@ -25,7 +25,8 @@ pub(super) fn submit(
     event(db, &request::asked_event(record))
 }
 
-/// Adds a request that creates an assembly, and its event. Returns `false`, and adds nothing, if the name is taken.
+/// Adds a request that creates an assembly, and adds the event of the request. If the name of the assembly is taken,
+/// adds nothing, and returns `false`.
 pub(super) fn submit_new(
     db: &Connection,
     seal: &Seal,

@@ -68,8 +68,8 @@ async fn a_batch_without_room_takes_no_other_with_it() {
     assert_eq!(messages(&store).await, ["first", "before", "after"]);
 }
 
-/// Runs on a disk that is really full: a small one in its own mount namespace. If the kernel forbids that,
-/// the test says so and the two tests above remain.
+/// Runs on a disk that is really full: a small one in its own mount namespace. If the kernel forbids the mount, the
+/// test prints that it is skipped. In this case, only the two tests above cover a full disk.
 #[test]
 fn a_full_disk() {
     let folder = tempfile::tempdir().unwrap();

@@ -47,7 +47,8 @@ impl Victim {
     }
 }
 
-/// Every acknowledged batch is stored completely, and no earlier batch is missing.
+/// A program that commits batches is killed. The store must contain every acknowledged batch. The store may contain
+/// later batches too, but each stored batch must be complete. No batch before a stored batch may be missing.
 #[tokio::test]
 async fn nothing_acknowledged_is_lost_and_nothing_is_half_there() {
     let place = Place::new();

@@ -196,7 +196,7 @@ async fn a_file_that_is_no_store_is_an_error() {
     assert_snapshot!(place.refusal(&place.url(), place.options().schema("a;b")).await, @"can't use `host=SOCKETS port=5432 user=windlass dbname=postgres application_name=windlass-SCHEMA` as the address of the state: `a;b` is no name of a schema");
 }
 
-/// A store of the version before the last migration is read and works.
+/// A store has the old version 2. windlass must migrate the store, read its records, and store new records.
 #[tokio::test]
 async fn a_store_of_version_2_is_read_and_goes_on() {
     let Some(place) = OnServer::get("a_store_of_version_2_is_read_and_goes_on") else { return };
@@ -361,7 +361,7 @@ impl Relay {
     }
 }
 
-/// If a commit is not answered until the time limit, the batches after it are applied all the same.
+/// The answer to a commit does not arrive within the time limit. The store must still apply the next batch.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_without_an_answer_does_not_swallow_the_next_one() {
     let Some(place) = OnServer::get("a_commit_without_an_answer_does_not_swallow_the_next_one") else {
@@ -472,7 +472,8 @@ async fn a_server_on_the_network_is_reached_by_tls() {
     assert!(open(url("localhost", "sslmode=verify-full")).await.is_err());
 }
 
-/// The kernel accepts connections for a listening server even if it is suspended and never answers.
+/// A listening server is suspended, so it never answers. The kernel still accepts connections for the server. The store
+/// must report a timeout.
 #[tokio::test]
 async fn a_silent_server_is_a_timeout() {
     let mute = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");

@@ -236,8 +236,8 @@ proptest! {
         prop_assert_eq!(patched(&patch, &d), Some(applied(&parsed.update, &d)));
     }
 
-    /// The update of a JSON Patch has the effect of the patch on each document to which the patch can be
-    /// applied.
+    /// A JSON Patch is translated into an update. The update must have the effect of the patch on each document to
+    /// which the patch can be applied.
     #[test]
     fn a_translated_json_patch(patch in json_patch(), d in document()) {
         let Ok(update) = from_json_patch(&patch, &shape()) else { return Ok(()) };

@@ -271,8 +271,9 @@ impl Environments<'_> {
         }
     }
 
-    /// Adds a service to an environment. If `replaces` is true, the new service replaces the existing service
-    /// of the same application, or the existing scripting service.
+    /// Adds a service to an environment. If `replaces` is true, the new service replaces the existing service with
+    /// which it conflicts. A new assembly conflicts with a service of the same application, unless the assembly is a
+    /// factory. A new location conflicts with the existing scripting service.
     ///
     /// # Errors
     /// Returns [`ApplicationError::NotLaunched`] for an assembly that was not launched from an application.
@@ -332,8 +333,8 @@ impl Environments<'_> {
         self.change(name, |environment, _| environment.bind(choice.clone())).await
     }
 
-    /// Checks that the user may choose the service `choice.chosen` for the component `choice.component`. Refuses
-    /// the choice in two cases:
+    /// Checks that the user may choose the service `choice.chosen` for the component `choice.component`. This component
+    /// belongs to the manifest of the service `choice.service`. Refuses the choice in two cases:
     ///
     /// - The manifest of the service `choice.service` does not contain the component.
     /// - The service `choice.chosen` does not expose all pins of the component.
@@ -363,8 +364,9 @@ impl Environments<'_> {
         Err(ApplicationError::Unfit { chosen, component, pins, known }.into())
     }
 
-    /// Removes the user's choice of a service for the component `component`. The component has the type
-    /// `reference.Service`, and is in the manifest of the service `service`.
+    /// Removes a choice that the user made by [`bind`](Self::bind). `component` is the component for which the user
+    /// chose a service. The component has the type `reference.Service`. `service` is the service whose manifest
+    /// contains the component.
     ///
     /// # Errors
     /// Returns [`EnvironmentError`] if no service is chosen for the component.

@@ -132,8 +132,8 @@ pub(super) fn body<T: DeserializeOwned>(record: &DocumentRecord) -> Result<T, Ap
     serde_json::from_value(record.body.clone()).map_err(|error| damaged(&record.key.name, &error))
 }
 
-/// Returns the error for a stored document or its secrets, which can't be parsed. The error contains no
-/// stored value, because the value may be a secret.
+/// Returns the error for a stored document that can't be parsed, or whose secrets can't be parsed. The error contains
+/// no stored value, because the value may be a secret.
 pub(super) fn damaged(name: &DocumentName, error: &serde_json::Error) -> ApplicationError {
     ApplicationError::Damaged { name: name.to_string(), cause: cause(error).to_owned() }
 }

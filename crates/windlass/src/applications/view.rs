@@ -151,8 +151,8 @@ pub struct ScriptView {
     pub kind: String,
     /// The path of the script, as written in the manifest.
     pub path: String,
-    /// Whether the script was published with the manifest. If false, the scripts of the application run in a
-    /// container or a sandbox, and the script must exist in the image there.
+    /// Whether the script was published with the manifest. If false, the script must be in the image in which the
+    /// scripts of the application run.
     pub published: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Work of the daemon other than monitoring: executing requests, and resuming interrupted processes.
 
-use windlass_engine::{Consent, Ended, EngineError, Request, is_destroyed};
+use windlass_engine::{Ended, EngineError, Request, Resumed, is_destroyed, resume};
 use windlass_model::AssemblyName;
 use windlass_model::record::{Intent, ProcessRecord};
 use windlass_model::request::RequestRecord;
@@ -101,18 +101,24 @@ impl Daemon<'_> {
     }
 }
 
-/// Resumes an interrupted process. Returns `None` if the process can't be resumed now. The daemon then tries again later.
+/// Resumes an interrupted process. Returns `None` if nothing is left to do, or if the process can't be resumed now. In the
+/// second case, the daemon tries again later.
 async fn resumed(context: &Context, interrupted: ProcessRecord) -> Result<Option<Ended>, EngineError> {
     let what = interrupted.title();
-    let request = Request::from(Intent::Retry).with_consent(Consent::None);
-    let ProcessRecord { id: process, assembly, .. } = interrupted;
-    let prepared = Box::pin(context.engine.prepare(&assembly, request, &context.holder, &context.stop)).await;
-    let prepared = match prepared {
+    let (process, assembly) = (interrupted.id, interrupted.assembly.clone());
+    let resumed = resume(&context.engine, &interrupted, REFRESH_TIMEOUT, &context.holder, &context.stop);
+    let prepared = match Box::pin(resumed).await {
         Err(error) if error.will_pass() => {
             context.send(Message::NotResumed { assembly, process, why: error }).await;
             return Ok(None);
         }
-        prepared => prepared?,
+        Ok(Resumed::Ended(ended)) => {
+            context.tell(Notice::Ended { assembly, process, status: ended.status }).await;
+            return Ok(None);
+        }
+        Ok(Resumed::Continued(prepared)) => prepared,
+        Ok(_) => return Ok(None),
+        Err(error) => return Err(error),
     };
     context.tell(Notice::ProcessResumes { assembly, process, what }).await;
     prepared.run(&context.stop).await.map(Some)

@@ -320,7 +320,17 @@ async fn seen_through(
         first => first?,
     };
     let Some(first) = first else { return Ok(None) };
-    first.continued(|_, request| context.carry_out(assembly, request)).await.map(Some)
+    let further = async |ended, request| match context.carry_out(assembly, request).await {
+        // The first process has ended as requested. The parts with outdated inputs stay as they are.
+        Err(error @ EngineError::NeedsConsent(_)) => {
+            let what = "update outdated inputs".to_owned();
+            let refused = Notice::Refused { assembly: assembly.clone(), what, why: error.to_string() };
+            context.tell(refused).await;
+            Ok(ended)
+        }
+        done => done,
+    };
+    first.continued(further).await.map(Some)
 }
 
 #[cfg(test)]

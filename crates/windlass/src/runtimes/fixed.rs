@@ -1,5 +1,5 @@
-//! [`Fixed`]: a kind of runtime that consists of one runtime. The program that embeds windlass implements this
-//! runtime, and adds it by [`Settings::runtime`](crate::Settings::runtime).
+//! [`Fixed`]: a kind of runtime with only one runtime, which serves all locations of the kind. The program that embeds
+//! windlass implements this runtime, and adds the runtime by [`Settings::runtime`](crate::Settings::runtime).
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use windlass_project::{ImageUse, RuntimeKind, Setting, SettingProblem};
 
 use super::factory::{ProjectRuntimes, RuntimeContext, RuntimeFactory, RuntimeView};
 
-/// A kind of runtime that consists of one open runtime. This runtime serves all locations of the kind.
+/// A kind of runtime with only one runtime. This runtime is open, and serves all locations of the kind.
 #[derive(Clone)]
 pub(super) struct Fixed {
     runtime: Arc<dyn Runtime>,

@@ -88,8 +88,9 @@ impl RuntimeRegistry {
         self
     }
 
-    /// Adds the kind of a runtime. The runtime serves all locations of this [kind](Runtime::kind). If the registry
-    /// has a kind of the same name, the new kind replaces that kind, and accepts the same settings.
+    /// Adds the [kind](Runtime::kind) of `runtime` to the registry. `runtime` serves all locations of this kind. If the
+    /// registry already has a kind of the same name, the added kind replaces the old kind, and accepts the settings of
+    /// the old kind.
     #[must_use]
     pub(crate) fn with_runtime(self, runtime: Arc<dyn Runtime>) -> Self {
         let replaced = self.0.iter().find(|known| known.name() == runtime.kind()).cloned();

@@ -28,14 +28,15 @@ pub(super) struct Application {
     pub(super) check: Call,
     pub(super) document: Value,
     pub(super) stage: Stage,
-    /// The last failure of a health check. A health check that works resets the field to `None`. The field is also
-    /// reset when a call of the application succeeds, and when the launch or the removal fails.
+    /// The last failure of a health check. A health check that works resets the field to `None`. A successful call of
+    /// the application also resets the field. A failed launch or removal resets the field too, because the application
+    /// then gets no more health checks.
     pub(super) failed_check: Option<Failure>,
     /// The commands that have not ended, by their ids.
     pub(super) commands: BTreeMap<CommandId, CommandRecord>,
     /// The [number](super::machine::CheckAnswer::number) of the last answer to a health check, if this answer changed
-    /// no record. The simulation skips the next answers with the same number. [`touch`](Self::touch) resets the field
-    /// to `None`.
+    /// no record. A later answer with the same number would change nothing either, so the simulation does not apply it.
+    /// If a command is open, the simulation applies every answer. [`touch`](Self::touch) resets the field to `None`.
     pub(super) unchanged_by: Option<usize>,
     /// The number of changes of the application's records. If the number has changed since a health check read the
     /// records, the simulation drops the result of this health check.

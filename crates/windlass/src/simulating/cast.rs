@@ -60,8 +60,8 @@ pub(super) struct Cast {
     pub(super) has_scripts: bool,
 }
 
-/// One kind of applications, such as `VM`. The title is the name under which the manifest of this kind is published.
-/// The simulation launches or adopts any number of applications of this kind.
+/// One kind of applications: the applications of one published manifest. The simulation calls this kind by the title of
+/// the manifest, such as `VM`. The simulation launches or adopts any number of applications of this kind.
 pub(super) struct Title {
     pub(super) published: PublishedApplication,
     /// The position of the application's factory in [`Cast::factories`].

@@ -177,9 +177,9 @@ impl Host<'_> {
     /// Returns the results of a health check of the applications in `part` without a call of the driver. The method
     /// takes the output of the script from the file of answers, and reads the results from this output.
     ///
-    /// Returns `None` if the driver must be called. One reason is that the simulation has a runtime, and the file
-    /// has no answer for any of the applications. In this case, the script really runs. The other reason is that
-    /// the simulated script fails or reaches its timeout.
+    /// Returns `None` if the driver must be called. In one case, the script really runs: the simulation has a runtime,
+    /// and the file has no answer for any of the applications. In the other case, the simulated script fails or reaches
+    /// its timeout. The script does not run in this case: the driver derives the failure from the simulated output.
     fn printed(
         &self,
         now: Timestamp,

@@ -193,8 +193,8 @@ impl<'h> Host<'h> {
     /// contains the applications of the calls, in the same order.
     ///
     /// The driver reads the results from the output of the health check script. The script really runs if the
-    /// simulation has a runtime and no application in `batch` has an answer in the file of answers. Otherwise, the
-    /// driver gets a simulated output.
+    /// simulation has a runtime, and if the file of answers has no answer for any application in `batch`. Otherwise,
+    /// the driver gets a simulated output.
     pub(super) async fn ask(
         &self,
         now: Timestamp,

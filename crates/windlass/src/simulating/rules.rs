@@ -104,13 +104,13 @@ pub(super) struct Rule {
     /// The virtual duration of the script.
     pub(super) takes: Duration,
     pub(super) says: Says,
-    /// The parsed update of the answer, once for each entry of [`Cast::titles`], in the same order. Each entry of
-    /// [`Cast::titles`] stands for the applications whose instance documents have the same shape. If the update does
-    /// not fit this shape, the parsed update is `None`.
+    /// The update of the answer, parsed once for each entry of [`Cast::titles`], in the same order. The applications of
+    /// different entries can have instance documents of different shapes. If the update does not fit the shape of an
+    /// entry, the parsed update for this entry is `None`.
     ///
-    /// The list is empty if the update is not the same for each use of the answer. For example, the placeholder
-    /// `<name>` stands for another name in each application. The list is also empty for any answer that is not an
-    /// update of a health check. See [`Rule::new`].
+    /// The list is empty if the update contains a placeholder such as `<name>`, because each use of the answer then
+    /// gives a different update. The list is also empty for any answer that is not an update of a health check. See
+    /// [`Rule::new`].
     pub(super) parsed: Vec<Option<Update>>,
 }
 

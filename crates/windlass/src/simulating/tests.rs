@@ -30,9 +30,9 @@ fn fixtures() -> Vec<ManifestFile> {
     ["vm.yaml", "vm-factory.yaml"].map(file).to_vec()
 }
 
-/// A file of answers that causes many changes of applications. Each hour, a discovery finds two instances.
-/// Their health is checked, and then a discovery reports them as gone. A command awaits results that never
-/// come.
+/// A file of answers that causes many changes of applications. Each hour, a discovery finds two instances. Their health
+/// is checked, and then a discovery reports them as gone. The file also calls one command, which gets no results and
+/// therefore expires.
 const CHURN: &str = "
 version: 1
 actions:

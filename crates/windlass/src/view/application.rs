@@ -92,9 +92,9 @@ async fn open_commands(store: &dyn Store, snapshot: &Snapshot) -> Result<Vec<Ope
     Ok(open)
 }
 
-/// Returns the lists of instances that a factory publishes as outputs. Each list maps natural ids to the names of
-/// applications. The manifest of the factory can expose the signal `factory.instances` under several ids. Each of these
-/// ids is the name of one output.
+/// Returns the outputs by which a factory publishes its instances. The manifest of the factory can expose the signal
+/// `factory.instances` under several ids. Each of these ids is the name of one output. The value of each output is the
+/// same map from the natural ids of the instances to the names of their applications.
 pub(super) async fn instances(
     wiring: &mut Wiring,
     snapshot: &Snapshot,

@@ -203,9 +203,9 @@ pub struct JobLog {
     pub end: Option<String>,
     /// The exit code of the job's process, if the process exited.
     pub exit: Option<i32>,
-    /// The last part of the job's stderr. Empty until all calls for which the job runs have ended.
+    /// The last part of the job's stderr. Empty until each call that the job executes has ended.
     pub stderr: String,
-    /// The last part of the job's stdout. `None` until all calls for which the job runs have ended. Also `None` for a
+    /// The last part of the job's stdout. `None` until each call that the job executes has ended. Also `None` for a
     /// successful job whose stdout is data for windlass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout: Option<String>,

@@ -161,8 +161,8 @@ pub struct BecauseView {
     pub clause: String,
     /// The place of the declaration that causes the wait.
     pub origin: Option<Origin>,
-    /// Whether an earlier entry has the same awaited step. If so, the waits of the awaited step are listed after the
-    /// earlier entry, and are not repeated after this entry. False if the awaited step has no waits.
+    /// Whether the waits of the awaited step follow an earlier entry with the same awaited step. If so, the list does
+    /// not repeat these waits after this entry. False if the awaited step has no waits.
     pub repeated: bool,
 }
 

@@ -152,7 +152,8 @@ pub struct VersionView {
     pub parameters: BTreeMap<PropertyName, Value>,
     /// Number of resources of the assembly.
     pub resources: usize,
-    /// Differences from the previous version. The process may have failed before it made these changes.
+    /// The differences from the assembly's previous version to this version. The process that created this version
+    /// planned these changes, but may have failed before it made them.
     pub changes: Diff,
 }
 

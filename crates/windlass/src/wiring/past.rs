@@ -50,9 +50,9 @@ pub(super) async fn read(store: &dyn Store, factory: &AssemblyName) -> Result<Pa
     Ok(found.and_then(|found| serde_json::from_value(found.body).ok()).unwrap_or_default())
 }
 
-/// Records that `application` is the latest target of a reference. An instance of `factory` contains the reference.
-/// `mapping` and `key` are the two parts of the reference, such as `vms.vm-by-id` and `i-123`. The caller then removes
-/// the application.
+/// Records that `application` is the last target of a reference. An instance of `factory` contains the reference.
+/// `mapping` and `key` are the two parts of the reference, such as `vms.vm-by-id` and `i-123`. The function is called
+/// when `application` is removed.
 pub(super) async fn note(
     store: &dyn Store,
     factory: &AssemblyName,

@@ -258,9 +258,8 @@ impl Wiring {
         Ok(instances)
     }
 
-    /// Returns the pins through which a factory publishes its instances. A manifest can expose the signal
-    /// `factory.instances` under several ids. The keys are these ids, and each value contains all instances of the
-    /// factory.
+    /// Returns the ids under which a factory exposes the signal `factory.instances`. A manifest can expose this signal
+    /// under several ids. Each id is mapped to all instances of the factory.
     pub(crate) async fn instance_pins(
         &mut self,
         record: &AssemblyRecord,

@@ -146,8 +146,8 @@ impl Wiring {
         Ok(())
     }
 
-    /// Returns the names of all launched factories. A factory need not be a service of an environment: its instances
-    /// may still refer to other instances.
+    /// Returns the names of all launched factories. The result includes factories that are not services of an
+    /// environment, because the instances of these factories may also refer to other instances.
     async fn factories(&mut self) -> Result<Vec<AssemblyName>, Error> {
         // Applications have an owner, and factories have none. A store may contain many applications.
         let owned: HashSet<AssemblyName> = self.store.owned_names().await?.into_iter().collect();

@@ -56,9 +56,9 @@ impl ServiceReferenceView {
     }
 }
 
-/// Returns the reason why a reference to a service is not resolved, and how to resolve it. The reference is the
-/// component `component`, of the type `reference.Service`, in the manifest of the application `of`. Returns `None`
-/// if the reference is resolved.
+/// Returns the reason why a reference to a service is not resolved, and how to resolve it. Returns `None` if the
+/// reference is resolved. The reference is the component `component`, which has the type `reference.Service`. `of` is
+/// the name of the application whose manifest contains this component.
 pub(super) fn why(
     of: &AssemblyName,
     environment: &DocumentName,

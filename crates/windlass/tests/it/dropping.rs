@@ -1,4 +1,5 @@
-//! Tests of programs that drop futures and prepared processes, or that are killed while their user decides.
+//! Tests of programs that drop futures or prepared processes. One test kills a program that waits for its user, who
+//! decides whether a prepared process runs.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};

@@ -31,7 +31,8 @@ fn a_program_of_its_own_brings_up_an_assembly() {
     assert_eq!(made, 1, "{stdout}{stderr}");
 }
 
-/// Without its supervisor no job starts, and the failure names the remedy.
+/// The `main` of a program does not begin with `windlass::supervise()`, so the program's jobs have no supervisor.
+/// windlass must start no job, and the failure must name the remedy.
 #[test]
 fn a_program_that_forgets_to_supervise_is_told() {
     let folder = tempfile::tempdir().unwrap();

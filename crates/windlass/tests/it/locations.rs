@@ -1,4 +1,5 @@
-//! Tests of locations of this crate's runtimes, and of every message about their settings.
+//! Tests of locations that use the runtimes of this crate. The tests cover every message about the settings of such
+//! locations.
 
 use insta::assert_snapshot;
 use rstest::rstest;

@@ -1,5 +1,5 @@
-//! Tests of the explanation pages for errors in `windlass.yaml`. Each example causes exactly the code of its
-//! page.
+//! Tests of the explanation pages for errors in `windlass.yaml`. Each page explains one error code. The example of the
+//! page must cause errors with this code, and no other errors.
 
 use windlass::project::codes;
 

@@ -76,9 +76,9 @@ pub(super) fn print_undecided(
     }
 }
 
-/// Returns the option that limits an answer to `calls`. Without the option, the answer would also apply to other
-/// undecided calls, which the user may not have checked. Returns an empty text if the assembly has no other undecided
-/// calls. `is_part` is as in [`print_undecided`].
+/// Returns the option `--of` with its value. The option limits the user's answer to the calls in `calls`. Without the
+/// option, the answer would also apply to other undecided calls, which the user may not have checked. Returns an empty
+/// text if the assembly has no other undecided calls. `is_part` is as in [`print_undecided`].
 fn limit(calls: &[&UndecidedView], undecided: &[UndecidedView], is_part: bool) -> String {
     let own: HashSet<&CallId> = calls.iter().map(|call| &call.call).collect();
     if own.len() == undecided.len() && !is_part {

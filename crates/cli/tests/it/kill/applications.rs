@@ -129,7 +129,7 @@ impl Cloud {
         found
     }
 
-    /// Checks that each machine belongs to exactly one application, and each application to a machine.
+    /// Checks that each machine has exactly one application, and that the machine of each application exists.
     fn is_consistent(&self) {
         let applications = self.applications();
         let naturals: Vec<&String> = applications.iter().map(|(natural, _)| natural).collect();
@@ -177,8 +177,8 @@ impl Cloud {
         self.env.run(&["status", name]).code() == Some(0)
     }
 
-    /// Resumes an interrupted process. If the supervisor of a call was killed, answers the question about the
-    /// call according to its effects.
+    /// Resumes an interrupted process with `retry`. If the supervisor of a call was killed, `retry` asks for the
+    /// outcome of the call. The function then states the outcome according to the effects of the call.
     fn retried(&self, name: &str, is_done: impl Fn() -> bool, natural: Option<&str>) {
         let run = self.env.run(&["retry", name]);
         if run.code() == Some(0) {
@@ -227,8 +227,8 @@ impl Cloud {
         machine
     }
 
-    /// Calls a command, and checks that it acts at most once for each id. A completed command must have
-    /// acted.
+    /// Calls a command several times, and kills each call except the last one. Each call has its own id, and the
+    /// command must act at most once for each id. The last call must act.
     fn command(&mut self, machine: &str) {
         let args = ["app", "command", machine, "control.reboot"];
         for _ in 0..KILLS {
@@ -347,8 +347,8 @@ fn is_of_a_check(file: &str) -> bool {
     job.and_then(|job| job.split('-').nth(1)).is_some_and(|part| part.starts_with('w'))
 }
 
-/// A check records that an application is destroyed, and is killed before it has removed the records. The
-/// next check removes them.
+/// A check finds that the machine of an application is destroyed, and records this. The check is killed before it
+/// removes the records of the application. The next check must remove these records.
 #[test]
 fn a_killed_check_removes_what_is_destroyed_later() {
     let mut cloud = Cloud::new(0);

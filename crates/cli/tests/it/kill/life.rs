@@ -1,4 +1,4 @@
-//! The life of a project: it executes a sequence of commands, and each command is killed a few times. The
+//! The life of a project: a sequence of commands that a test executes. The test kills each command a few times. The
 //! project decides where its scripts run.
 
 use std::{
@@ -86,7 +86,7 @@ pub(crate) struct Life {
     acts: &'static [Act],
     checks: Checks,
     random: Random,
-    /// The duration and the final state of each act without kills; the last act has no state.
+    /// The duration and the final state of each act, recorded in a run without kills. The last act has no state.
     undisturbed: Vec<(Duration, Value)>,
 }
 
@@ -128,8 +128,8 @@ impl Life {
         kills
     }
 
-    /// Runs the command of an act, and kills it a few times. Then runs it to its end. Returns the number of
-    /// kills.
+    /// Starts the command of an act a few times, and kills each run at a random time. Then runs the command to its end.
+    /// Returns the number of kills.
     fn disturbed(&mut self, at: usize) -> u32 {
         let since = self.processes().len();
         let mut killed = 0;
@@ -144,8 +144,8 @@ impl Life {
         killed
     }
 
-    /// Runs a command to its end, unless it has already completed. The last command always runs, because it
-    /// may have been killed after the removal but before it cleaned up.
+    /// Runs a command to its end, unless its process has already completed. The last command removes the assembly. This
+    /// command always runs, because an earlier run may have been killed after the removal, but before the cleanup.
     fn finish(&self, at: usize, since: usize) {
         let (is_last, is_done) = (at + 1 == self.acts.len(), self.is_done(since));
         if is_done && !is_last {
@@ -227,8 +227,8 @@ fn strip(value: &mut Value) {
     }
 }
 
-/// Returns the trace line that a job has written; `None` for operations, because the log does not contain
-/// their arguments.
+/// Derives the trace line that a job has written from the job's entry in the log. Returns `None` for an operation. The
+/// trace line of an operation contains arguments, and the log does not contain these.
 fn line(job: &Value) -> Option<String> {
     let (action, element) = (job["action"].as_str()?, job["element"].as_str()?);
     let is_transition = !action.contains("Relationship");

@@ -164,8 +164,8 @@ impl Client {
         Self { ends, answers, thread }
     }
 
-    /// Waits until each node has answered, and returns the different answers since the last call. No request
-    /// may have failed.
+    /// Waits until each node has answered, and returns the different answers since the last call. Panics if a request
+    /// has failed.
     fn answers(&self) -> BTreeSet<String> {
         let count = || self.answers.lock().unwrap().len();
         let before = count();

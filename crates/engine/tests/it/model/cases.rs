@@ -45,7 +45,8 @@ fn death(batch: u64) -> Option<Interruption> {
     Some(Interruption::Death { batch, keeps_last: false })
 }
 
-/// A failed node of a group that changes in batches is repaired at once: a relationship elsewhere needs its output.
+/// A node has failed in a group that changes in batches, and a relationship outside the group needs the node's output.
+/// Windlass must repair the node immediately, and not in a later batch.
 #[test]
 fn a_repair_waits_for_no_batch() {
     let between = |source, target, operations| tie((source, target), (2, 2), POST, operations, 0);

@@ -58,7 +58,7 @@ impl Hand {
 }
 
 impl World {
-    /// Answers a question about an object by a job, and checks that the answer is about the same object.
+    /// Runs a job that answers a question about an object, and checks that the answer is about the same object.
     async fn answer(&self, context: &dyn Context, what: &str, of: &str) -> Result<Value, Failure> {
         self.asks();
         let job = Job::command(format!("{what} {of}"));

@@ -153,7 +153,7 @@ proptest! {
 /// Requests the lease of an assembly repeatedly from another machine, and releases it immediately. Never
 /// returns.
 ///
-/// A process ends if the rival gets the lease of the process.
+/// If the function gets the lease that a process of the assembly holds, this process ends.
 fn rivals(session: &Session, millis: i64) -> impl Future<Output = ()> + use<> {
     let store = session.rig.store_at(millis);
     let mut holder = windlass_store::Holder::current("rival");

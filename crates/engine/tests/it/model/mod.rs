@@ -190,7 +190,8 @@ proptest! {
         });
     }
 
-    /// A change of values that fails is taken back. A failed Reconfigure may have had effects.
+    /// A change of values may fail. Windlass must then be able to restore the earlier values, even if a failed
+    /// Reconfigure has changed some of the values.
     #[test]
     fn values_that_go_back((a, _) in versions(), (trouble, moves) in trouble(), fails in 1..5_u64) {
         let volatile = |other: u8| {

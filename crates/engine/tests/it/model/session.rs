@@ -23,7 +23,8 @@ use crate::support::{Rig, assembly_name, package_of};
 pub(super) enum Interruption {
     /// The process dies at this batch, just before or just after it is written.
     Death { batch: u64, keeps_last: bool },
-    /// The process is stopped after `soon` milliseconds, and its jobs `now` milliseconds later.
+    /// The process is stopped after `soon` milliseconds. If `now` is given, the jobs of the process are stopped after
+    /// another `now` milliseconds.
     Stop { soon: u64, now: Option<u64> },
     /// Another process requests the stop through the store after `after` milliseconds.
     Note { after: u64 },
@@ -46,7 +47,7 @@ pub(super) struct Session {
     pub(super) rig: Rig,
     pub(super) world: World,
     trouble: Trouble,
-    /// Whether each process runs on another machine, which cannot look up the jobs of other machines.
+    /// Whether each process runs on a machine of its own. A process cannot look up the jobs of other machines.
     moves: bool,
     asked: AtomicU32,
     /// The faults of the store during each intent.

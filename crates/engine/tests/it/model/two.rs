@@ -1,4 +1,5 @@
-//! Two assemblies with a lease each, one of which references the other and calls operations on its parts.
+//! Two assemblies, each with a lease of its own. One assembly references the other, and calls operations on the other's
+//! parts.
 
 use proptest::prelude::*;
 use windlass_engine::{EngineError, Request};
@@ -60,7 +61,7 @@ fn linked(spec: &Spec, other: &Topology, pre: bool) -> Option<Topology> {
     Some(Topology::new(assembly_name("t"), elements, relationships))
 }
 
-/// The intents of both assemblies that run concurrently, and the interruptions of their processes.
+/// Two concurrent intents, one for each assembly, and the interruptions of their processes.
 #[derive(Debug, Clone)]
 struct Round {
     one: u8,

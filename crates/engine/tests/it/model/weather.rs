@@ -26,7 +26,7 @@ enum Change {
     Fails,
 }
 
-/// The maximum sum of outages, in milliseconds, with which every lease is renewed within its term.
+/// If the sum of all outages in milliseconds is at most this number, every lease is still renewed within its term.
 const BORNE: u64 = 20_000;
 
 impl Weather {
@@ -35,7 +35,8 @@ impl Weather {
         Self { changes: vec![(0, Change::Late(millis))] }
     }
 
-    /// Returns the faults of a store in which writes of one assembly fail. The test itself makes these writes fail.
+    /// Returns the faults for a test that itself makes the writes of one assembly fail. The returned value does not
+    /// cause these failures. It only records that they are expected.
     pub(super) fn sabotaged() -> Self {
         Self { changes: vec![(0, Change::Sabotage)] }
     }

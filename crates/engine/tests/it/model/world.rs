@@ -24,7 +24,7 @@ use crate::support::runtime::{self, Ending};
 pub(super) struct Trouble {
     /// The failing calls, and the order in which jobs end.
     pub(super) luck: Luck,
-    /// On average, one of this many jobs is lost; 0 means none.
+    /// On average, one in `loses` jobs is lost; 0 means that no job is lost.
     pub(super) loses: u64,
     /// Whether lost jobs have done their work. The value applies to all lost jobs.
     pub(super) lost_did: bool,
@@ -34,10 +34,11 @@ pub(super) struct Trouble {
     pub(super) observable: bool,
     /// Whether the driver panics after a failed job.
     pub(super) panics: bool,
-    /// On average, one of this many calls makes the driver panic before the call runs a job; 0 means none.
+    /// On average, one in `stumbles` calls makes the driver panic before the call runs a job; 0 means that no call
+    /// does.
     pub(super) stumbles: u64,
-    /// On average, one of this many launches and removals is slow: its instance is converging for some seconds; 0 means
-    /// none.
+    /// On average, one in `slow` launches and removals is slow: its instance is converging for some seconds; 0 means
+    /// that none is slow.
     pub(super) slow: u64,
     /// The limit of concurrent jobs at the only location.
     pub(super) max_jobs: Option<NonZeroU32>,
@@ -56,7 +57,7 @@ struct Inner {
     whole: BTreeSet<AssemblyName>,
     /// The elements that the engine considers unhealthy, and so removes regardless of their pairs.
     unwell: BTreeSet<ElementName>,
-    /// The last completed transition of each resource, if the engine has not received its result.
+    /// The last completed transition of each resource, if the engine has not received the result of this transition.
     unheard: BTreeMap<ElementName, Transition>,
     /// The resources that are converging because their launch or removal is slow, with the time at which they are ready.
     converging: BTreeMap<ElementName, (Transition, Instant)>,
@@ -64,13 +65,14 @@ struct Inner {
     former: BTreeSet<String>,
     /// The resources that exist at least in part, and so must be removed.
     present: BTreeSet<ElementName>,
-    /// The present resources whose id no script has reported, because the launch failed first.
+    /// The resources in `present` whose id no script has reported. Their launch failed before a script reported the id.
     silent: BTreeSet<ElementName>,
-    /// The resources that may run although they are not Active, because Start failed or was cut.
+    /// The resources that are not Active, but are possibly running, because their Start failed or was interrupted.
     started: BTreeSet<ElementName>,
-    /// The resources that may run because the job of their Start was lost.
+    /// The resources that are possibly running, because the job of their Start was lost, or because their Start and
+    /// then their Stop did not complete.
     doubtful: BTreeSet<ElementName>,
-    /// The elements that have failed, with their state before, and the time of the failure.
+    /// The elements that have failed. Each has its state before the failure, and the time of the failure.
     failures: BTreeMap<ElementName, (State, Instant)>,
     /// The maximum time between a failure and the moment at which the engine learns of the failure. The engine learns
     /// of the failure late, because it waits until the record of the job is durable.
@@ -79,7 +81,7 @@ struct Inner {
     unstopped: BTreeSet<ElementName>,
     /// Operations of relationships whose outcome the engine does not know: a job of theirs was lost.
     doubtful_ties: BTreeSet<(PairKey, u8)>,
-    /// The resources that may be partly removed, because their removal failed or was cut.
+    /// The resources that may be partly removed, because their removal failed or was interrupted.
     half_gone: BTreeSet<ElementName>,
     /// For each pair, the called operations that create it. The key is the number of an operation, and the value tells
     /// whether the operation has acted. An operation that the engine has reversed is removed from the map.
@@ -193,7 +195,8 @@ impl World {
         self.lock().trouble.panics
     }
 
-    /// Tells whether the driver panics now, before it runs a job. The call may still have acted in part.
+    /// Tells whether the driver panics now, before it submits the job of a call. If so, the function fails the call.
+    /// Even a failed call may have an effect in the world.
     pub(super) fn stumbles(&self, call: &Call) -> bool {
         let mut inner = self.lock();
         let one_of = inner.trouble.stumbles;
@@ -237,8 +240,8 @@ impl World {
         };
     }
 
-    /// Tells whether a launch or removal that has just succeeded is slow. If it is slow, the function chooses a random
-    /// time at which the instance is ready.
+    /// Decides whether the instance of a successful launch or removal is still converging. If so, the function returns
+    /// `true`, and chooses a random time at which the instance is ready.
     pub(super) fn is_slow(&self, call: &Call) -> bool {
         let mut inner = self.lock();
         let Action::Transition(transition) = call.action else { return false };
@@ -310,8 +313,8 @@ impl World {
 
     /// Records that a process has completed.
     ///
-    /// An earlier process may have been stopped between the two operations of a pair. If the version of the completed
-    /// process needs only the operation that was called, the function records the pair as completely created.
+    /// An earlier process may have been stopped after it called only one of the two operations of a pair. If the
+    /// version of the completed process needs only this operation, the function records the pair as completely created.
     pub(super) fn complete(&self, name: &AssemblyName) {
         let mut inner = self.lock();
         let whole: Vec<PairKey> = inner
@@ -592,8 +595,8 @@ impl Inner {
         self.joined.get(key)?.get(&number).copied()
     }
 
-    /// Tells whether the called operations of a pair are exactly those that create the pair in the desired version.
-    /// Each called operation must also have acted.
+    /// Tells whether the called operations of a pair are exactly those that create the pair in the desired version. If
+    /// one of these operations has had no effect, for example because its call failed, the function returns `false`.
     fn has_joined_all(&self, key: &PairKey) -> bool {
         let desired = self.desired.get(&key.assembly.assembly());
         let found = desired.and_then(|it| it.relationship(&key.assembly, key.relationship.as_str()));
@@ -931,7 +934,7 @@ fn published(ground: &Ground, element: &ElementName) -> Option<String> {
     }
 }
 
-/// Returns the name of the object that a job asks about. Returns `None` if the job does not answer a question.
+/// Some jobs answer a question about an object. Returns the name of this object. Returns `None` for any other job.
 fn question(job: &Job) -> Option<&str> {
     job.program.strip_prefix("look ").or_else(|| job.program.strip_prefix("find "))
 }

@@ -223,14 +223,15 @@ impl Rig {
         Box::pin(prepared.run(stop)).await
     }
 
-    /// Executes `up` in a process that is killed after a time. Returns whether it was killed before its end.
+    /// Executes `up` in a process. If the process has not ended after the time `after`, the function kills the process.
+    /// Returns whether the process was killed.
     pub(crate) async fn up_until_killed(&self, desired: Desired, after: Duration) -> bool {
         let name = desired.topology.name().to_string();
         self.ask_until_killed(&name, Request::up(desired), after).await
     }
 
-    /// Executes an intent in a process that is killed after a time. Returns whether it was killed before its
-    /// end.
+    /// Executes an intent in a process. If the process has not ended after the time `after`, the function kills the
+    /// process. Returns whether the process was killed.
     pub(crate) async fn ask_until_killed(
         &self,
         name: &str,
@@ -435,7 +436,7 @@ impl Sketch {
         self
     }
 
-    /// Adds a relationship that is created after the source is Active and before the target is.
+    /// Adds a relationship that is created after the source is Active and before the target is Active.
     pub(crate) fn relate(mut self, source: &str, target: &str) -> Self {
         let endpoint = |name: &str| {
             vec![Endpoint { element: element(&format!("t__{name}")), capability: Some("c".into()) }]
@@ -458,7 +459,7 @@ impl Sketch {
         self
     }
 
-    /// Makes both ends of the last relationship run an operation when it is ceased.
+    /// Makes both ends of the last relationship run an operation when windlass removes the relationship.
     pub(crate) fn left_by_both(mut self) -> Self {
         let leave = |end| OperationCall { end, operation: "Leave".parse().expect("valid") };
         let last = self.relationships.last_mut().expect("there is one");
@@ -481,7 +482,7 @@ impl Sketch {
         self
     }
 
-    /// Makes the last relationship be created after its source is Installed and before its target is.
+    /// Makes the last relationship be created after its source is Installed and before its target is Installed.
     pub(crate) fn made_before_target(mut self) -> Self {
         let last = self.relationships.last_mut().expect("there is one");
         (last.source_state, last.source_modifier) = (State::Installed, Modifier::Post);

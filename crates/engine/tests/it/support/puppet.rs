@@ -101,14 +101,15 @@ impl Strings {
         Self { effect, state: Arc::default() }
     }
 
-    /// Sets the behaviour of the next call of `B Configure`.
+    /// Sets the behaviour of the next call named `call`, such as `B Configure`.
     pub(crate) fn act(&self, call: &str, act: Act) {
         let mut state = self.lock();
         state.observable |= matches!(act, Act::Converge(_));
         state.acts.entry(call.to_owned()).or_default().push_back(act);
     }
 
-    /// Sets the result of the next observation of `B` after `B Configure`.
+    /// Sets the result of the next observation after a call named `call`. After `B Configure`, for example, the result
+    /// concerns the element `B`.
     pub(crate) fn see(&self, call: &str, sight: Observation) {
         let mut state = self.lock();
         state.observable = true;
@@ -132,7 +133,7 @@ impl Strings {
         (state.batch, state.observable) = (Some("all".to_owned()), true);
     }
 
-    /// Makes the observation of an element fail, and the observation of each batch with the element.
+    /// Makes each observation of an element fail, and also each observation of a batch that contains the element.
     pub(crate) fn spoil(&self, element: &str, spoil: Spoil) {
         self.lock().spoilers.push((element.to_owned(), spoil));
     }
@@ -152,7 +153,8 @@ impl Strings {
         self.lock().idle = true;
     }
 
-    /// Returns all calls so far in order, such as `B Configure`, with the number of a repeated attempt.
+    /// Returns all calls so far in order, such as `B Configure`. A repeated call contains the number of its attempt,
+    /// such as `B Configure (attempt 2)`.
     pub(crate) fn calls(&self) -> Vec<String> {
         self.lock().calls.clone()
     }
@@ -163,7 +165,8 @@ impl Strings {
         self.lock().told.clone()
     }
 
-    /// Returns the private state that all calls of `a` so far have got, in order.
+    /// Returns one private state for each call of `a` so far: the state that the call received. The states are in the
+    /// order of the calls.
     pub(crate) fn private(&self) -> Vec<Value> {
         self.lock().private.clone()
     }

@@ -97,7 +97,7 @@ impl Jobs {
         *self.lock().losses.entry(program.to_owned()).or_default() += 1;
     }
 
-    /// Makes the next job of a program be lost while it is submitted.
+    /// Makes the submission of a program's next job fail. The job is lost.
     pub(crate) fn lose_at_submission(&self, program: &str) {
         self.lock().dies.push(program.to_owned());
     }
@@ -107,8 +107,8 @@ impl Jobs {
         self.lock().jobs.clear();
     }
 
-    /// Sets whether the next jobs of a program run at once. If `waits` is true, these jobs only wait in the memory of
-    /// the process that submits them.
+    /// Sets whether the next jobs of a program wait for capacity. Jobs that wait are not started, and exist only in the
+    /// memory of the process that submits them.
     pub(crate) fn queue(&self, program: &str, waits: bool) {
         let mut table = self.lock();
         table.queued.retain(|queued| queued != program);
@@ -136,7 +136,7 @@ impl Jobs {
         self.lock().free
     }
 
-    /// Makes the answers of a program not fit on the disk, although it does its work.
+    /// Makes the answers of a program too large for the disk. The program nevertheless does its work.
     pub(crate) fn cut_answers_of(&self, program: &str) {
         self.lock().cut.push(program.to_owned());
     }

@@ -42,7 +42,7 @@
 //! | `F number state` | the state of the output with the index `number`: `content` if the output can be read, or else the reason, such as `missing` |
 //! | `f bytes` | the next bytes of the output that the last `F` named: a file's content, or a folder's encoded files |
 //! | `L bytes` | the names of the processes that the job left running, one on each line |
-//! | `X started ended stdout stderr end` | the last line: the times, the bytes written, and the end |
+//! | `X started ended stdout stderr end` | the last line: both times, the bytes written, and how the job ended |
 //!
 //! If the limits of the job contain `finish`, this program also writes the lines to the file `told` in the
 //! job's volume. Without this file, the lines that are written while the container engine is down would be

@@ -22,9 +22,8 @@ pub(crate) struct Report(Arc<Mutex<Out>>);
 
 struct Out {
     stdout: io::Stdout,
-    /// File in the job's volume that contains a copy of all lines. `None` if the limits of the job contain `kill`
-    /// (see `main.rs`), or if the file can't be created. A job with `kill` needs no copy, because the job ends when
-    /// its client has gone.
+    /// File in the job's volume that contains a copy of all lines. `None` if the file can't be created, or if the job
+    /// ends when its client has gone (`kill` in `main.rs`). Such a job needs no copy.
     copy: Option<File>,
 }
 

@@ -23,9 +23,9 @@ pub(crate) struct Spec {
     pub(crate) grace: Duration,
     /// Number of bytes of stdout and of stderr that the outcome keeps.
     pub(crate) keep: [u64; 2],
-    /// The maximum number of bytes of each stream that are reported while the job runs. If `keep` contains a larger
-    /// number for a stream, the number in `keep` is the maximum for this stream. If a stream has more bytes than the
-    /// maximum, the last bytes of the stream are reported after the end of the job.
+    /// The storage limit of each stream in bytes. If `keep` contains a larger number for a stream, that number is the
+    /// limit of the stream. Bytes up to the limit are reported while the job runs. After the end of the job, only the
+    /// last bytes beyond the limit are reported: at most half of `keep`.
     pub(crate) spill: u64,
     /// Whether the job continues when its client has gone.
     pub(crate) must_finish: bool,

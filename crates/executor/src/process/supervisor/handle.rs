@@ -31,7 +31,7 @@ impl Handle {
 
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct JobRequests {
-    /// Deadline after which the job is killed; `None` until the end of the job is requested.
+    /// Deadline after which the job is killed. `None` if nobody has requested the end of the job yet.
     pub(crate) cancel: Option<Instant>,
     /// Whether the owner (the process that submitted the job) wants to know how long the output is.
     pub(crate) watched: bool,

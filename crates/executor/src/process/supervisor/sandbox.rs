@@ -2,9 +2,9 @@
 //!
 //! The job is not a child of `bwrap`. `bwrap` creates the sandbox, and starts only the first process of the sandbox
 //! ([`holder`]). Then the job's main process enters the sandbox (`setns`) as a child of the supervisor. So the
-//! supervisor gets the exit code and signal of the main process directly, and can signal it directly. The kernel
-//! itself reports a missing program. When the job has ended, the supervisor kills the first process, and the kernel
-//! then kills all other processes in the sandbox.
+//! supervisor gets the exit code and signal of the main process directly, and can signal it directly. If the program is
+//! missing, the supervisor also gets this error directly from the kernel. When the job has ended, the supervisor kills
+//! the first process, and the kernel then kills all other processes in the sandbox.
 
 use std::{
     cell::{Cell, OnceCell, RefCell},

@@ -104,8 +104,8 @@ impl Processes {
     }
 
     /// Kills all processes of the job. Returns `true` if no process is left, except processes that can't be killed.
-    /// Otherwise the caller calls the function again at the time that [`look_at`](Self::look_at) returns, because a
-    /// process may have started others in the meantime.
+    /// Otherwise the caller must call the function again, because a process may have started others in the meantime.
+    /// The function [`look_at`](Self::look_at) returns the time for the next call.
     pub(crate) fn kill(&mut self, others: Others<'_>) -> bool {
         if self.killing_since.is_none() {
             self.killing_since = Some(Instant::now());

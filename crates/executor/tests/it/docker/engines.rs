@@ -23,8 +23,8 @@ pub(crate) fn skipped(what: &str, why: &str) {
     stderr.write_all(format!("SKIPPED {what}: {why}\n").as_bytes()).unwrap();
 }
 
-/// Returns the engine that the Docker client would find. Reports the test as skipped and returns `None`
-/// without one.
+/// Returns the engine that the Docker client would find. If there is no such engine, the function reports the test as
+/// skipped and returns `None`.
 pub(crate) async fn docker(test: &str) -> Option<Engine> {
     match Engine::connect(&EngineChoice::Docker, &environment()).await {
         Ok(engine) => Some(engine),

@@ -1,4 +1,4 @@
-//! Tests jobs in containers, with the engines that answer here.
+//! Tests jobs in containers, with the engines that are available on this machine.
 //!
 //! Without an engine the tests print `SKIPPED` and pass, unless `WINDLASS_REQUIRE_DOCKER=1` demands one.
 

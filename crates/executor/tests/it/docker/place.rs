@@ -24,8 +24,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Returns a client of the engine that answers here. Reports the test as skipped and returns `None` where
-    /// it can't run.
+    /// Returns the engine that the Docker client would find, and a client of this engine. If the test can't run, the
+    /// function reports the test as skipped and returns `None`.
     pub(crate) async fn new(test: &str) -> Option<Self> {
         static LOADED: OnceCell<()> = OnceCell::const_new();
         let engine = docker(test).await?;
@@ -71,8 +71,8 @@ pub(crate) async fn load(engine: &Engine) {
     engine.load_image(image.archive().to_vec()).await.unwrap();
 }
 
-/// Returns the containers that carry a client's label. It asks the engine's own client program, for
-/// independence.
+/// Returns the containers that carry the label of the client `client`. The function asks the program `docker`, so the
+/// result does not depend on the tested code.
 pub(crate) fn left(engine: &Engine, client: &str) -> BTreeSet<String> {
     let label = format!("label=io.windlass.client={client}");
     ask(engine, &["ps", "--all", "--filter", &label, "--format", "container {{.Names}} {{.Status}}"])

@@ -38,10 +38,10 @@ pub(super) enum Who {
     User(String, u32),
 }
 
-/// Starts the service. If root is the user, the service ends together with this program: when the thread that waits for
-/// the service ends, the service gets a signal. The service of an ordinary user becomes another process during its
-/// start, and this process gets no such signal. Therefore the service of an ordinary user ends after a minute without
-/// requests.
+/// Starts the service. If root is the user, the service ends together with this program: a thread of this program waits
+/// for the service. When this thread ends, the service gets a signal. The service of an ordinary user becomes another
+/// process during its start, and this process gets no such signal. Therefore the service of an ordinary user ends after
+/// a minute without requests.
 pub(super) fn start(who: &Who) -> Result<PathBuf, String> {
     if !rustix::process::geteuid().is_root() {
         return Err("its service is started as root".to_owned());
@@ -110,7 +110,8 @@ pub(super) fn start(who: &Who) -> Result<PathBuf, String> {
     Ok(socket)
 }
 
-/// Removes files that services of earlier runs have left, as nothing reports the end of a run.
+/// Removes files that services of earlier runs have left. Nothing reports the end of a run, so only a later run can
+/// remove these files.
 fn remove_dead(all: &Path) {
     for entry in fs::read_dir(all).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -134,7 +135,7 @@ fn end_keeper(run: &Path) {
 }
 
 /// Returns the configuration of Podman. With this configuration, Podman also works on a host that does not permit
-/// Podman to raise limits. The host may have control groups of version 1 and of version 2.
+/// Podman to raise limits. Podman then works with control groups of version 1 and with those of version 2.
 fn configuration() -> String {
     let hard = |resource| getrlimit(resource).maximum.unwrap_or(1 << 20).min(1 << 20);
     let (files, processes) = (hard(Resource::Nofile), hard(Resource::Nproc).min(4096));
@@ -144,7 +145,7 @@ fn configuration() -> String {
     )
 }
 
-/// Returns the engine. Reports the test as skipped and returns `None` where it can't run.
+/// Returns the engine. If the test can't run, the function reports the test as skipped and returns `None`.
 async fn podman(test: &str) -> Option<Engine> {
     static LOADED: OnceCell<()> = OnceCell::const_new();
     connected(test, &SERVICE, &LOADED).await

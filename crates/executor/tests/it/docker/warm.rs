@@ -111,8 +111,8 @@ async fn jobs_follow_each_other_and_see_nothing_of_each_other() {
     world.close().await;
 }
 
-/// In a warm container the runner is the first process, and kills all other processes of the container at
-/// once.
+/// A job in a warm container leaves processes running. windlass must report the names of these processes. The runner,
+/// which is the first process of the container, must find the names before it kills all other processes.
 #[tokio::test]
 async fn what_a_job_leaves_running_in_a_warm_container_is_named() {
     let Some(world) = World::new("what_a_job_leaves_running_in_a_warm", 1).await else { return };
@@ -148,7 +148,8 @@ async fn a_container_is_as_hard_as_a_fresh_one() {
     world.close().await;
 }
 
-/// A job without limits gets the default limits of a fresh container, as far as the engine enforces them.
+/// A job without limits runs in a warm container. The container must have the default limits of a fresh container, as
+/// far as the engine enforces these limits.
 #[tokio::test]
 async fn a_warm_container_has_the_limits_of_a_fresh_one() {
     use windlass_executor::Capability;

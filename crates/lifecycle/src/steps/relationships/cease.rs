@@ -103,8 +103,8 @@ pub(super) fn cease<'a>(
 /// The result is sorted by batch. A pair is given by the position of its source in `sources`. `ended` contains the
 /// positions of the pairs that the plan removes.
 ///
-/// The plan may re-create a pair twice: in the batch of its source, and in the batch of its target. The result contains
-/// the earlier of these two batches.
+/// If the plan re-creates a pair twice, it also removes the pair twice: in the batch of its source, and in the batch of
+/// its target. The result then contains the earlier of these two batches.
 fn by_first_slot(
     planner: &RelationshipPlanner<'_, '_>,
     old: &Relationship,
@@ -196,9 +196,9 @@ fn after_target_rests(
     }
 }
 
-/// Makes each source that goes down wait for the steps in `ceased`. These steps remove the pairs of the source with all
-/// targets. Until then, the source keeps the state that the relationship requires. `moving` contains the sources that
-/// change.
+/// Makes those sources in `moving` that go down wait for the steps in `ceased`. These steps remove the pairs of the
+/// source with all targets. Until then, the source keeps the state that the relationship requires. The other sources in
+/// `moving` change in another way, and need not wait.
 fn hold_sources_leaving<'n, 'a: 'n>(
     constraints: &mut Constraints<'a>,
     old: &'a Relationship,

@@ -41,8 +41,9 @@ pub(super) struct NewPairs<'a> {
 
 /// Adds the steps that create the pairs of a relationship.
 ///
-/// Returns those of the steps that create at least one new pair. The function [`replace`](super::replace::replace)
-/// makes the removals of parts wait for these steps. If the plan removes no part, the result is empty.
+/// Returns those of the steps that create at least one new pair. Only the function [`replace`](super::replace::replace)
+/// uses the result: it makes the removals of parts wait for these steps. So if the plan removes no part, the result
+/// stays empty.
 pub(super) fn create<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,
@@ -308,8 +309,8 @@ fn note_created<'n, 'a: 'n>(
     constraints.completes.extend(rolls.map(|rolls| (rolls.group, turn, step)));
 }
 
-/// Adds steps that undo the uncertain operations of a target's pairs. The step `step` completes these pairs, and
-/// needs the added steps.
+/// Adds steps that undo the uncertain operations of a target's pairs. The step `step`, which completes these pairs,
+/// waits until the added steps have succeeded.
 ///
 /// An operation is uncertain if it failed, or if it was interrupted after its start.
 fn undo_first<'a>(
@@ -356,9 +357,9 @@ fn undo_first<'a>(
 ///
 /// The step `ceased` removes the old pairs. If a new source fails, the old pairs stay.
 ///
-/// The function adds waits of `ceased` for the new sources. A new source may itself have to wait for `ceased`, and the
-/// added wait would then close a cycle. So the added waits have the priority [`Priority::Weak`]: the planner drops each
-/// of them that would close a cycle.
+/// The function makes `ceased` wait until each new source is ready. A new source may itself have to wait for `ceased`,
+/// and the added wait would then close a cycle. So the added waits have the priority [`Priority::Weak`]: the planner
+/// drops each of them that would close a cycle.
 fn cease_late<'a, 'n>(
     constraints: &mut Constraints<'a>,
     new: &Relationship,

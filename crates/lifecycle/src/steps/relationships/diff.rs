@@ -41,7 +41,8 @@ pub(super) fn change<'a>(
 
 /// Returns the changed values that are the reason why the plan re-creates an otherwise unchanged relationship.
 ///
-/// Equal changes are listed once, in the order of the targets and sources.
+/// The result follows the order of the targets. The changes of one target follow the order of the sources. If several
+/// pairs have the same change, the result contains only the first of these changes.
 fn other_values<'a>(planner: &RelationshipPlanner<'_, 'a>, relation: Relation<'a>) -> Vec<ValueChange> {
     let mut found: Vec<ValueChange> = Vec::new();
     let outdated = relation.new.and_then(|new| planner.constraints.situation.current.outdated_of(new));

@@ -27,8 +27,8 @@ use crate::rank;
 /// the relationships in the order of [`in_order`]. For steps to lower states, `order` uses the reverse order.
 ///
 /// A step that creates a relationship with operations may also require a state of a part such as `b`. Then this step
-/// waits for the steps of `c`. [`Constraints::arrivals`] lists all such requirements. In this list, the requirements
-/// of `relations[i]` have the positions `arrivals[i]`.
+/// waits for the steps of `c`. [`Constraints::arrivals`] lists all such requirements. The parameter `arrivals` contains
+/// ranges of positions in this list: the requirements of `relations[i]` are at the positions `arrivals[i]`.
 pub(super) fn order(
     constraints: &mut Constraints<'_>,
     relations: &[Relation<'_>],
@@ -196,8 +196,8 @@ struct Stage<'r> {
     ends: &'r [Endpoint],
     /// The rank of the state that the relationship declares for the elements of `ends`.
     rank: u8,
-    /// If `ends` are the sources of the relationship, the sources must have at least this rank before the targets may
-    /// reach their state. If `ends` are the targets, the same applies with sources and targets exchanged.
+    /// The minimum rank that the elements of `ends` must have before the elements on the other side of the relationship
+    /// may reach their declared state. The targets are on the other side of the sources, and vice versa.
     least: u8,
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Node<'a> {
     pub(super) wanted: bool,
 }
 
-/// Adds the steps that create and remove relationships to the plan under construction, `constraints`.
+/// Adds steps to the plan under construction (`constraints`). The added steps create and remove relationships.
 pub(super) struct RelationshipPlanner<'p, 'a> {
     pub(super) constraints: &'p mut Constraints<'a>,
     pub(super) options: &'p Options,

@@ -17,7 +17,8 @@ use super::relation::Node;
 ///
 /// `None` means that the pair has no turn. If the plan removes such a pair, the removal comes before the source or the
 /// target leaves the state that the relationship requires. If the plan creates such a pair, the creation comes after
-/// the source and the target have reached their required states. A pair has no turn in these cases:
+/// the source and the target have reached their required states. In a plan with batches, a pair has no turn in these
+/// cases:
 ///
 /// - One of its nodes is *tied* to several batches. For example, the node may be an assembly with parts
 ///   in two batches.
@@ -47,9 +48,9 @@ pub(super) struct InSlot<'s> {
 
 /// The steps that remove or create the pairs of a relationship, and the sources that wait for these steps.
 ///
-/// Each step has a [`Slot`]: the batch in which the step runs. Each source has the slot of one of its pairs: the batch
-/// in which the pair is removed or created. The caller uses [`each_slot`](Self::each_slot) to make the sources of each
-/// slot wait for all steps with the same slot.
+/// Each step has a [`Slot`]: the batch in which the step runs. A source has one entry for each of its pairs. The slot
+/// of the entry is the batch in which the plan removes or creates this pair. The caller uses
+/// [`each_slot`](Self::each_slot) to make the sources of each slot wait for all steps with the same slot.
 #[derive(Default)]
 pub(super) struct Concerned {
     /// The sources of the pairs. Each entry contains the slot of a pair, and the position of its source in the caller's
@@ -86,15 +87,16 @@ pub(super) fn in_slot<T>(items: &[(Slot, T)], slot: Slot) -> &[(Slot, T)] {
 /// batches.
 ///
 /// `slot` is the [`Slot`] of a pair: the batch in which the plan removes or creates the pair. `None` means that the
-/// pair is removed before its nodes change, and created after the nodes have changed. So the result is then `true` for
-/// every node.
+/// pair is removed before its nodes change, and created after the nodes have changed. In this case, the result is
+/// `true` for every node, because both nodes determine when the pair is removed and created.
 pub(super) fn moves_in(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| turn == node.path.rolls.turn)
 }
 
 /// Tells whether a node changes in the batch `slot` or earlier. A node that changes in no batch counts as earlier.
 ///
-/// If `slot` is `None`, the result is always `true`, because the pairs are created after all batches.
+/// `slot` is the [`Slot`] of a pair of this node. `None` means that the pair is created after its nodes have changed.
+/// In this case, the result is `true`.
 pub(super) fn is_done(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| node.path.rolls.turn <= turn)
 }
@@ -102,10 +104,11 @@ pub(super) fn is_done(slot: Slot, node: &Node<'_>) -> bool {
 /// Returns the batch in which the plan removes an existing pair, as a [`Slot`]. If the pair is still wanted, the
 /// plan re-creates the pair in the same batch.
 ///
-/// Usually, there is only one such batch, and the second value is `None`. But if the source and the target go down
-/// in different batches, the plan removes and re-creates the pair twice, once in each batch. Then the first value is
-/// the earlier batch, and the second value is the later batch. The pairs of a `suspended` relationship never have a
-/// second value, because they are created only after the last batch.
+/// Usually, there is only one such batch, and the second value is `None`. But if the source and the target go down in
+/// different batches, the plan removes and re-creates the pair twice, once in each batch. Then the first value is the
+/// earlier batch, and the second value is the later batch. If the relationship of such a pair is `suspended`, the plan
+/// instead removes the pair once, before the first batch, and creates it after the last batch. Then both values are
+/// `None`.
 pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (Slot, Option<Slot>) {
     if source.path.rolls.tied || target.path.rolls.tied {
         return (None, None);
@@ -161,7 +164,7 @@ struct Turn {
     slot: Slot,
     /// Whether an earlier batch has already re-created the pair.
     is_again: bool,
-    /// Whether the pair existed before the plan, and no earlier batch has re-created it.
+    /// Whether two conditions hold: the pair existed before the plan, and no earlier batch has re-created the pair.
     existed: bool,
 }
 

@@ -123,7 +123,7 @@ impl World {
         }
     }
 
-    /// Asserts that an executed plan with a target has listed as undone all changes that remain.
+    /// Asserts that the list `undone` of an executed plan with a target contains the changes that remain.
     pub(super) fn check_undone(&self, planned: &Planned, desired: &Topology) {
         // A planner cannot predict the outputs of a Reconfigure.
         let reconfigures = planned.plan.work().any(|(_, work)| match work {

@@ -95,8 +95,8 @@ fn regression_a_relationship_turned_round_twice() {
 /// A case that random tests found: an upgrade adds a part to an assembly, but the process is killed before the part
 /// exists.
 ///
-/// A pair of the assembly exists since the first version. The version after the upgrade removes the relationship of
-/// this pair. windlass must still remove the pair.
+/// In the first version, a relationship with the assembly was created. After the interrupted upgrade, a third version
+/// removes the relationship and the new part. windlass must still cease the relationship.
 #[test]
 fn regression_a_relationship_with_an_incomplete_assembly() {
     let tie = Some(joins(0, 0, (4, 4), (false, false), 1));
@@ -111,10 +111,11 @@ fn regression_a_relationship_with_an_incomplete_assembly() {
     goes(&mut world);
 }
 
-/// A case that random tests found: a new version of a relationship has no operations, and ceasing the old one
-/// fails.
+/// A case that random tests found: a new version of a relationship has no operations, and the step that ceases the old
+/// relationship fails.
 ///
-/// At that time, all ends of the relationship have the values of the new version.
+/// When this step fails, both ends of the relationship already have the values of the new version. windlass must still
+/// cease the old relationship.
 #[test]
 fn regression_a_relationship_whose_operations_were_removed() {
     let nested = |kind, operations, value| {

@@ -48,7 +48,8 @@ impl Watched {
         Self { nodes, pairs, max, exchange: None }
     }
 
-    /// Watches the exchange of all nodes of a group. At most `max` nodes may lack their pairs at once.
+    /// Watches the exchange of all nodes of a group. A relationship pairs each node with another element. At each
+    /// moment, at most `max` nodes may lack their pairs.
     fn exchange(old: &Topology, new: &Topology, group: &ElementName, max: usize) -> Self {
         let [a, b] = [old, new].map(|topology| Self::of(topology, group, max));
         let (active, related) = (a.nodes.len(), a.pairs.len() - max * a.pairs.len() / a.nodes.len());
@@ -57,7 +58,7 @@ impl Watched {
         Self { nodes: Vec::new(), pairs: Vec::new(), max, exchange }
     }
 
-    /// Watches a group with additional nodes. At each moment, as many nodes must work as the group has
+    /// Watches a group with additional nodes. The number of working nodes must never fall below the size of the group
     /// without the additional nodes.
     fn surge(topology: &Topology, surged: &Topology, group: &ElementName) -> Self {
         let active = topology.children(group).count();
@@ -259,8 +260,8 @@ fn first_installation_scaling_and_removal_do_not_roll() {
     assert_eq!(both.concat(), ["web__1", "web__2", "web__3", "web__4", "web__5"]);
 }
 
-/// An interrupted change is resumed at the batch of the node that is down. Nodes that have changed are in no
-/// batch.
+/// A change is killed in its second batch. The next plan must begin with the batch of the node that is down. The next
+/// plan must have no batch for the node that has already changed.
 #[test]
 fn a_killed_change_resumes_at_its_batch() {
     let (old, new) = (service(4, "a", "pre"), service(4, "b", "pre"));
@@ -271,7 +272,7 @@ fn a_killed_change_resumes_at_its_batch() {
     settles(&mut world, &new);
 }
 
-/// Stops a node of a service, as a failed start would leave it.
+/// Sets the state of a node to Inactive, which is the state after a failed start.
 fn break_node(world: &mut World, node: &str) {
     world.ground.set(&name(node), State::Inactive);
 }
@@ -451,10 +452,11 @@ fn a_plan_tells_which_batch_is_in_progress() {
     }
 }
 
-/// A case that random tests found: a relationship of a group with a target that changes in a later batch.
+/// A case that random tests found: the relationship `r1` connects a part with a group that changes in two batches.
 ///
-/// Another relationship, of the target with itself, has new operations. Because of it, no batch can create
-/// the first relationship.
+/// The new relationship `r0` has the same ends. Because of its modifier `pre`, `r0` must exist with all nodes before
+/// the part is installed. Therefore, the first batch can't create `r1`. windlass must cease `r1` before the first
+/// batch, and create it again after the last batch.
 #[test]
 fn a_relationship_that_no_batch_can_create_is_suspended() {
     let version = |reads, kind, turns: Option<Tie>| {
@@ -501,8 +503,8 @@ fn a_new_pair_waits_for_a_rolling_producer() {
     }
 }
 
-/// A case that random tests found: an assembly loses a part. In each pair of the assembly, the other end is a node that
-/// changes in a batch. windlass must cease each of these pairs only once in a batch.
+/// A case that random tests found: an assembly loses a part. The assembly forms a pair with each node of a group, and
+/// the nodes change in batches. windlass must cease each of these pairs only once in a batch.
 #[test]
 fn pairs_of_an_assembly_that_loses_a_part_are_ceased_once_a_turn() {
     let version = |nodes, is_old: bool| {
@@ -524,7 +526,8 @@ fn pairs_of_an_assembly_that_loses_a_part_are_ceased_once_a_turn() {
     }
 }
 
-/// A case that random tests found: an operation is called on a node of a later batch, which reads a new output.
+/// A case that random tests found: a relationship calls an operation of a node in a later batch. The node reads a new
+/// output. windlass must call the operation only after the output is known.
 #[test]
 fn the_values_of_called_nodes_are_known() {
     let version = |value, is_old: bool| {
@@ -549,10 +552,10 @@ fn the_values_of_called_nodes_are_known() {
     }
 }
 
-/// A case that random tests found: a group with `pre` is the source of a new relationship. The relationship calls an
-/// operation of its target, and the target reads a new output of the same group. Because of `pre`, a pair must exist
-/// before its source is ready. Because of the output, the source must be ready before the operation is called. No order
-/// of the batches meets both requirements.
+/// A case that random tests found: a group with `pre` is the source of a new relationship. To create a pair, the
+/// relationship calls an operation of its target. The target reads a new output of the same group. Because of `pre`,
+/// the operation must be called before the source is ready. Because of the output, the source must be ready before the
+/// operation is called. No order of the batches meets both requirements.
 #[test]
 fn the_values_of_called_nodes_are_known_if_batches_contradict() {
     let group = |kind, volatile| Some(Component { reads: Some(0), volatile, ..plain(5, 2, 0, kind) });
@@ -602,7 +605,8 @@ proptest! {
         goes(&mut world);
     }
 
-    /// Despite any number of failures and kills, enough nodes work while new nodes replace them.
+    /// New nodes replace all nodes of a group. Despite any number of failures and kills, enough nodes must work at each
+    /// moment.
     #[test]
     fn enough_nodes_work_while_new_ones_replace_them(
         nodes in 2..6_usize,
@@ -622,8 +626,8 @@ proptest! {
         goes(&mut world);
     }
 
-    /// Additional nodes replace the nodes that are down, despite failures and cuts, and are removed in the
-    /// end.
+    /// During a change, additional nodes replace the nodes that are down. Despite failures and kills, enough nodes must
+    /// work at each moment. In the end, windlass must remove the additional nodes.
     #[test]
     fn additional_nodes_replace_those_that_are_down(
         nodes in 2..5_u32,

@@ -25,8 +25,8 @@ pub(super) struct Run<'a> {
     /// The elements that failed during this execution. Like the engine, the interpreter creates no pairs with
     /// these elements.
     fallen: Vec<ElementName>,
-    /// The elements that did not reach the state of a step. Relationships with several sources are created
-    /// with the remaining sources.
+    /// The elements that did not reach the state of a step. If a relationship has several sources, it may be created
+    /// without the sources in this set.
     stuck: HashSet<ElementName>,
 }
 
@@ -184,8 +184,8 @@ impl<'a> Run<'a> {
         (*direction, sources.map(key).filter(is_open).collect())
     }
 
-    /// Asserts that operations in doubt are undone before a pair is completed, and that ceasing a partly
-    /// created pair undoes all its operations.
+    /// Asserts two rules for a partly created pair. Operations in doubt must be undone before the pair is completed. A
+    /// step that ceases the pair must undo all operations of the pair.
     fn check_half_made(&self, relate: &Relate) {
         let (direction, keys) = self.keys(&Work::Relate(Box::new(relate.clone())));
         let half_made = self.world.ground.half_made().filter(|(key, _)| keys.contains(key));
@@ -235,8 +235,9 @@ impl<'a> Run<'a> {
 
     /// Tells whether the engine would refuse a pair because of its source.
     ///
-    /// The engine refuses a pair only if two conditions hold. First, a step of the source has not reached its state.
-    /// Second, the present state of the source is too low for the pair, or a value that the pair reads is missing.
+    /// The engine refuses a pair only if two conditions hold. First, the source has not reached the end state of a
+    /// step. Second, the present state of the source is too low for the pair, or a value that the pair reads is
+    /// missing.
     fn is_stuck(&self, key: &PairKey) -> bool {
         let ground = &self.world.ground;
         let lacks = || {
@@ -280,8 +281,8 @@ impl<'a> Run<'a> {
             && keys.iter().any(|key| has_fallen(&key.source) || has_fallen(&key.target))
     }
 
-    /// Asserts that the ends of a pair have their required states when it is created or ceased. Also asserts
-    /// that the values of the elements whose operations create it are known.
+    /// Asserts that the ends of a pair have their required states when it is created or ceased. The creation of a pair
+    /// calls operations of elements. Also asserts that the values of these elements are known.
     fn check_ends(&self, work: &Work) {
         let (direction, keys) = self.keys(work);
         for key in &keys {

@@ -1,4 +1,4 @@
-//! The records that an engine would have, together with the simulated real state.
+//! A simulated world: the state of its elements, and an engine's records of these elements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub(super) struct Record {
     pub(super) configured_by: u64,
 }
 
-/// The records that an engine would have, together with the simulated real state.
+/// A simulated world: the state of its elements, and an engine's records of these elements.
 #[derive(Debug, Clone, Default)]
 pub(super) struct World {
     pub(super) ground: Ground,

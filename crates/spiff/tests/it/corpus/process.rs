@@ -178,7 +178,7 @@ fn single(case: &Json) -> Result<Node, SpiffError> {
     Ok(discard_temporary(&session.process_bare(&template, &ready)?))
 }
 
-/// Returns the parts of a report, each a node with its subordinate lines, in a deterministic order.
+/// Returns the parts of a report, sorted. A part is a line about one node, with its subordinate lines.
 pub(super) fn blocks(error: &str) -> Vec<String> {
     let mut blocks: Vec<String> = Vec::new();
     for line in error.lines() {
@@ -243,8 +243,8 @@ fn judge(
     }
 }
 
-/// Returns the reason why a case is excluded: the original's result is a mistake, random, or depends on its
-/// language.
+/// Returns the reason why a case is excluded. The reason is that the result of the original is a mistake, is random, or
+/// is specific to the programming language Go.
 fn excluded(case: &Json, error: Option<&str>) -> Option<String> {
     const BY_ID: [(&str, &str); 1] =
         [("doc#sort-mutates", "the original's `sort` and `reverse` change the list that others hold, too")];
@@ -380,9 +380,9 @@ fn eval_case(case: &Json) -> Outcome {
     }
 }
 
-/// Returns a document for a case that has no document of its own. Such a case has an expression, the expressions of the
-/// names in it, and values in stubs. The expression `merge` is placed at the path that it reads in the stub, and any
-/// other expression at `the-result`.
+/// Returns a document for a case that has no document of its own. Such a case has an expression, and values for a stub.
+/// For each name in the expression, the case also has a value or a further expression. The expression `merge` is placed
+/// at the path that it reads in the stub, and any other expression at `the-result`.
 fn made_document(case: &Json) -> Json {
     let expression = |json: &Json| match json.get("$expr").map(|tree| (tree["node"].as_str(), tree)) {
         None => json.clone(),
@@ -415,7 +415,8 @@ fn made_document(case: &Json) -> Json {
     json!({ "source": template.to_string(), "stubs": [stub.to_string()], "result_path": path })
 }
 
-/// Converts a float to a number, as these cases don't distinguish floats from integers.
+/// Converts a float from the notation with `$float` to a JSON number. The expected values of evaluation cases are JSON
+/// numbers, both for floats and for integers.
 fn number(json: Json) -> Json {
     match json.get("$float").and_then(Json::as_str).and_then(|text| text.parse::<f64>().ok()) {
         Some(float) => json!(float),

@@ -296,7 +296,8 @@ fn deviation(case: &Json, found: &Answer, wanted: &Answer) -> Option<&'static st
         .then_some("results of `semvercmp` and of `integer` of a boolean are integers of the language")
 }
 
-/// Returns the reason why a differing case is excluded: a mistake of the original.
+/// Returns the mistake of the original that makes its result differ from the result of this crate. The test excludes
+/// such a case. Returns `None` if no mistake is known.
 fn mistake(case: &Json) -> Option<&'static str> {
     let template = text(case, "template").unwrap_or_default();
     if template.contains("sort(") || template.contains("reverse(") {

@@ -121,7 +121,8 @@ pub async fn versions_are_forgotten_and_the_others_stay(harness: &impl Harness) 
     assert_eq!(store.versions(scope).await.unwrap(), all[1..]);
 }
 
-/// The store's last event stays even if its process is dropped. So no later event gets the number of the last event.
+/// All processes are dropped. The store must keep its last event, and must not give the number of that event to a new
+/// event.
 pub async fn numbers_of_events_are_not_given_out_again(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;

@@ -293,7 +293,8 @@ pub async fn open_processes_are_found(harness: &impl Harness) {
     assert_eq!(open.iter().map(|process| process.id.0).collect::<Vec<_>>(), [2, 4]);
 }
 
-/// No process id is given out twice. Several handles can be open, and the store can be closed and opened again.
+/// Process ids are reserved through several open handles, and again after the store was closed and opened again. The
+/// store must give out no id twice.
 pub async fn process_ids_are_given_out_once(harness: &impl Harness) {
     let mut ids = Vec::new();
     for _ in 0..2 {
@@ -449,8 +450,8 @@ pub async fn processes_are_read_in_pages(harness: &impl Harness) {
     assert_eq!(store.remembered().await.unwrap(), [name("h_bta"), name("other")]);
 }
 
-/// `versions_since` reads the newest version whose process id is at most the given id, and all newer
-/// versions.
+/// The list of `versions_since` begins with the newest version whose process id is at most the given id. All later
+/// versions follow. If there is no such version, the list contains all versions.
 pub async fn versions_are_read_from_one_on(harness: &impl Harness) {
     let store = harness.open().await;
     let lease = with_assembly(&*store, "h_bta").await;

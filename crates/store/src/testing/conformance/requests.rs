@@ -39,7 +39,8 @@ pub async fn are_left_without_a_lease(harness: &impl Harness) {
     assert!(store.asked(RequestId(4)).await.unwrap().is_none());
 }
 
-/// A name is reserved by an open request and by an assembly. Of several requests at the same time, one gets the name.
+/// An open request reserves its name, and an assembly also reserves its name. If several requests for a name arrive at
+/// the same time, exactly one request gets the name.
 pub async fn reserve_a_name_once(harness: &impl Harness) {
     let stores = [harness.open().await, harness.open().await, harness.open().await];
     let requests = [3, 4, 5].map(|id| request(&name("h_bta"), id));
@@ -88,7 +89,8 @@ pub async fn end_once(harness: &impl Harness) {
     assert_eq!(store.assemblies(None, 1).await.unwrap(), []);
 }
 
-/// A request can be withdrawn until a process begins it. The caller gets the request's final record.
+/// A request can be withdrawn until a process begins it. `withdraw` returns the request's final record, even if a
+/// process has begun the request.
 pub async fn are_withdrawn_unless_begun(harness: &impl Harness) {
     let store = harness.open().await;
     let [first, second] = [3, 4].map(|id| request(&name("h_bta"), id));

@@ -1,4 +1,4 @@
-//! The connection to a container engine of a project, and the runtimes that run jobs on the engine.
+//! The connection of a project to one container engine, and the runtimes that run jobs on this engine.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,8 +22,8 @@ use crate::runtimes::factory::{RuntimeContext, Variables};
 pub(super) struct OpenEngine {
     engine: Engine,
     fresh: Arc<DockerRuntime>,
-    /// The runtimes that reuse warm containers. The key is the number of warm containers of the runtime. A location
-    /// sets this number by the key `pool`.
+    /// The runtimes that reuse warm containers, by the number of their warm containers. A location sets this number by
+    /// its setting `pool`.
     pools: Mutex<BTreeMap<u16, Pool>>,
     /// The note which records that this process uses the engine. `None` after [`take_note`](Self::take_note) has
     /// returned the note.

@@ -1,0 +1,78 @@
+//! Resumes interrupted processes without asking a user.
+
+use std::time::Duration;
+
+use windlass_model::record::{Intent, ProcessRecord};
+use windlass_store::Holder;
+
+use super::core::Engine;
+use super::prepared::Prepared;
+use super::request::Request;
+use crate::error::EngineError;
+use crate::keeper::Renewal;
+use crate::stop::Stop;
+
+/// The continuation of an interrupted process.
+#[non_exhaustive]
+pub enum Resumed {
+    /// A new process continues the intent.
+    Continued(Box<Prepared>),
+    /// Nothing is left to do. The interrupted process has now ended; the value is its record.
+    Ended(Box<ProcessRecord>),
+}
+
+/// Prepares the continuation of a process that was interrupted while a daemon executed it.
+///
+/// The new process has the intent and the limits of the interrupted process. It removes and replaces only the parts
+/// that the user has permitted for the interrupted process. If further parts would have to be replaced, for example
+/// because their inputs are outdated, these parts stay as they are. A heal begins with health checks of at most
+/// `checks`.
+///
+/// The command of an interrupted [`Intent::Call`] is not called a second time: only the outcome of its call is
+/// determined. The result is then [`Resumed::Ended`]. The result is also `Ended` if the process has ended meanwhile.
+///
+/// # Errors
+/// The errors of [`Engine::prepare`].
+pub async fn resume(
+    engine: &Engine,
+    interrupted: &ProcessRecord,
+    checks: Duration,
+    holder: &Holder,
+    stop: &Stop,
+) -> Result<Resumed, EngineError> {
+    let name = &interrupted.assembly;
+    let lease = engine.store.lease(name, holder).await?;
+    let mut renewal = Renewal::start(engine.store.clone(), lease.clone());
+    let prepared = async {
+        let present = engine.store.process(interrupted.id).await?;
+        let present = present.unwrap_or_else(|| interrupted.clone());
+        let request = match &present.intent {
+            _ if present.status.is_final() => return Ok(Err(present)),
+            Intent::Call { .. } => {
+                let settled = engine.settled(&lease, name, None, stop).await?;
+                if let Some((_, closing)) = settled.filter(|(_, closing)| !closing.is_empty()) {
+                    engine.store.commit(&lease, closing).await?;
+                }
+                return Ok(Err(engine.store.process(present.id).await?.unwrap_or(present)));
+            }
+            heal @ Intent::Heal(_) => Request::from(heal.clone()).refreshed(Some(checks)),
+            _ => Request::unattended_retry(),
+        };
+        engine.prepare_under(&lease, name, request, stop, None).await.map(Ok)
+    };
+    match renewal.keeping(Box::pin(prepared)).await {
+        Ok(Ok((draft, process))) => {
+            let prepared = Prepared::new(engine.clone(), renewal, draft, process);
+            Ok(Resumed::Continued(Box::new(prepared)))
+        }
+        Ok(Err(ended)) => {
+            renewal.release().await?;
+            Ok(Resumed::Ended(Box::new(ended)))
+        }
+        Err(error) => {
+            // The caller needs the first error, not a failure to release the lease.
+            let _ = renewal.release().await;
+            Err(error)
+        }
+    }
+}
