@@ -39,7 +39,7 @@ struct PendingCall {
     end: Batch,
 }
 
-/// What happens to a pending call.
+/// The decision about a pending call.
 #[derive(PartialEq, Eq)]
 enum Decision {
     /// windlass waits for the instance before the process begins.

@@ -375,7 +375,7 @@ impl Engine {
     }
 }
 
-/// How long windlass waits for the instance of a call, if the instance is converging.
+/// The limit of the wait for a converging instance.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
     /// windlass observes the instance once. If the instance is not ready, the call stays open.
