@@ -120,8 +120,8 @@ pub(super) struct Before {
     pub(super) goal: State,
     pub(super) descriptor: DescriptorName,
     pub(super) references: BTreeSet<AssemblyName>,
-    /// The process of an open call, whose end is not recorded. Only a preview can find such a call: before any other
-    /// plan is made, all open calls are settled.
+    /// The process of an open call, whose end is not recorded. Only a preview can find such a call: all other plans are
+    /// made as if the open calls had ended.
     pub(super) open: Option<ProcessId>,
 }
 

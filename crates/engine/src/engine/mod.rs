@@ -18,6 +18,7 @@ mod found;
 mod imported;
 mod look;
 mod moved;
+mod pending;
 mod prepare;
 mod prepared;
 mod preview;

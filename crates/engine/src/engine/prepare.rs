@@ -10,13 +10,14 @@ use windlass_model::record::{
 use windlass_model::request::{RequestRecord, RequestStatus};
 use windlass_model::{AssemblyName, ProcessId, State, Timestamp};
 use windlass_secret::Sensitive;
-use windlass_store::{Batch, Change, Holder, Lease};
+use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
 
 use super::core::Engine;
 use super::draft;
 use super::draft::Draft;
 use super::found::Found;
 use super::moved::refuse_if_moved;
+use super::pending::PendingCalls;
 use super::prepared::Prepared;
 use super::references::{foreign_assemblies, leave, refuse_if_entangled, refuse_if_referenced};
 use super::request::Request;
@@ -68,7 +69,7 @@ impl Engine {
         if request.intent != Intent::Down {
             self.check_key(name).await?;
         }
-        let settled = Box::pin(self.settled(lease, name, &request, stop)).await?;
+        let settled = Box::pin(self.settled(lease, name, request.answer.clone(), stop)).await?;
         let (snapshot, closing) = settled.unzip();
         if snapshot.is_none() && request.desired.is_none() {
             return Err(self.unknown(name).await?);
@@ -78,17 +79,10 @@ impl Engine {
         }
         let continues = snapshot.as_ref().and_then(|s| s.processes.last().map(|p| p.id));
         request = self.records().followed(request, snapshot.as_ref()).await?;
-        let seen = self.refreshed(&request, snapshot.as_ref(), true, stop).await?;
-        let previous = self.records().previous(&request.intent, snapshot.as_ref()).await?;
-        let open = match &snapshot {
-            Some(snapshot) => commands::open(&*self.store, snapshot).await?,
-            None => BTreeMap::new(),
-        };
         // A retry was checked when its intent was first prepared.
         let is_retry = request.intent == Intent::Retry;
-        let mut draft = self.env.draft(request, snapshot, previous, seen)?;
-        draft.closing = closing.unwrap_or_default();
-        draft.world.commands = open;
+        let closing = closing.unwrap_or_default();
+        let mut draft = Box::pin(self.planned(lease, request, snapshot, closing, stop)).await?;
         draft.world.configuration = Box::pin(self.records().configuration(&draft.world.assembly)).await?;
         if !is_retry && !self.options.force {
             refuse_if_referenced(&*self.store, &draft).await?;
@@ -130,6 +124,61 @@ impl Engine {
                 Err(error)
             }
         }
+    }
+
+    /// Makes the plan for a request. `snapshot` contains the records of the assembly, with its
+    /// [pending calls](super::pending). `closing` is the first part of the batch that begins the process.
+    ///
+    /// If the plan needs the instance of a pending call, the function waits for the instance, and makes a new plan.
+    async fn planned(
+        &self,
+        lease: &Lease,
+        request: Request,
+        mut snapshot: Option<Snapshot>,
+        closing: Batch,
+        stop: &Stop,
+    ) -> Result<Draft, EngineError> {
+        while let Some(recorded) = snapshot.as_ref().filter(|snapshot| !snapshot.calls.is_empty()) {
+            let mut ended = recorded.clone();
+            let ends = self.given_up(recorded).await?;
+            let pending = PendingCalls::end_in(&mut ended, ends, request.replaced());
+            let draft =
+                self.drafted_under(request.clone().unconditional(), Some(ended.clone()), stop).await?;
+            let mut awaited = pending.awaited_by(&draft);
+            if awaited.is_empty() {
+                let mut draft = self.drafted_under(request.clone(), Some(ended), stop).await?;
+                awaited = pending.awaited_by(&draft);
+                if awaited.is_empty() {
+                    draft.closing = closing;
+                    pending.decide(&mut draft);
+                    return Ok(draft);
+                }
+            }
+            let recorded = recorded.clone();
+            snapshot = Some(Box::pin(self.awaited(lease, recorded, &awaited, stop)).await?);
+        }
+        let mut draft = self.drafted_under(request, snapshot, stop).await?;
+        draft.closing = closing;
+        Ok(draft)
+    }
+
+    /// Makes the draft of a request under the lease of its assembly. Before, the function makes the health checks that
+    /// the request demands.
+    async fn drafted_under(
+        &self,
+        request: Request,
+        snapshot: Option<Snapshot>,
+        stop: &Stop,
+    ) -> Result<Draft, EngineError> {
+        let seen = self.refreshed(&request, snapshot.as_ref(), true, stop).await?;
+        let previous = self.records().previous(&request.intent, snapshot.as_ref()).await?;
+        let open = match &snapshot {
+            Some(snapshot) => commands::open(&*self.store, snapshot).await?,
+            None => BTreeMap::new(),
+        };
+        let mut draft = self.env.draft(request, snapshot, previous, seen)?;
+        draft.world.commands = open;
+        Ok(draft)
     }
 
     /// Records a new process durably, with all data that it needs. `passed` contains the leases of newly referenced

@@ -240,12 +240,15 @@ impl Request {
         &self.selection
     }
 
-    /// Tells whether the request is a `down` that names this element or removes all elements. The function returns
-    /// `false` for an element that is removed only because an element that it needs is removed.
-    pub(super) fn removes(&self, element: &ElementName) -> bool {
-        let Selection { target, except } = &self.selection;
-        let is_selected = (target.is_empty() || target.contains(element)) && !except.contains(element);
-        self.intent == Intent::Down && is_selected
+    /// Returns the request without conditions for its plan: no plan and no results of health checks are required, and
+    /// no health checks are made.
+    pub(super) fn unconditional(self) -> Self {
+        Self { expected: None, observed: None, refresh: None, ..self }
+    }
+
+    /// Returns the elements that `up` creates again even if they have not changed.
+    pub(super) fn replaced(&self) -> BTreeSet<ElementName> {
+        self.desired.as_ref().map(|desired| desired.options.replace.clone()).unwrap_or_default()
     }
 
     /// Returns the intent of the request.

@@ -49,7 +49,7 @@ pub async fn resume(
         let request = match &present.intent {
             _ if present.status.is_final() => return Ok(Err(present)),
             Intent::Call { .. } => {
-                let settled = engine.settled(&lease, name, &Request::unattended_retry(), stop).await?;
+                let settled = engine.settled(&lease, name, None, stop).await?;
                 if let Some((_, closing)) = settled.filter(|(_, closing)| !closing.is_empty()) {
                     engine.store.commit(&lease, closing).await?;
                 }

@@ -16,7 +16,7 @@ use windlass_store::{Batch, Change, Lease, Snapshot};
 use super::core::Engine;
 use super::look;
 use super::references::{foreign_assemblies, leave};
-use super::request::{Answer, Request};
+use super::request::Answer;
 use crate::claim::refuse_claimed;
 use crate::dispatch::JournalParts;
 use crate::error::EngineError;
@@ -31,8 +31,11 @@ impl Engine {
     /// that ends the interrupted processes. Returns `None` if the assembly does not exist.
     ///
     /// The function repeats the open calls, so that their ends are recorded. Then it removes the jobs of the
-    /// interrupted processes. The answer in `request` is the operator's answer about calls whose outcome windlass can't
-    /// determine.
+    /// interrupted processes. `assume` is the operator's answer about calls whose outcome windlass can't determine.
+    ///
+    /// A call may only wait for the instance that it has created or installed. The function observes the instance of
+    /// such a call once. If the instance is not ready, the call stays open, and the returned snapshot contains it:
+    /// the plan decides whether windlass waits for the instance.
     ///
     /// The caller commits the returned batch together with the record of the next process. Until then, the
     /// interrupted processes stay open: a refused intent does not end them, and a daemon can still resume them. There
@@ -41,23 +44,22 @@ impl Engine {
         &self,
         lease: &Lease,
         name: &AssemblyName,
-        request: &Request,
+        assume: Option<Answer>,
         stop: &Stop,
     ) -> Result<Option<(Snapshot, Batch)>, EngineError> {
-        let assume = request.answer.clone();
         let Some(mut snapshot) = self.store.load(name).await? else {
             self.sweep(name, stop).await?;
             return Ok(None);
         };
         let interrupted = snapshot.processes.clone();
-        let mut closing = self.closing(&interrupted);
         self.refuse_damaged(&snapshot)?;
         self.reopen(&mut snapshot).await?;
         let mut unprepared = Vec::new();
         if snapshot.calls.iter().any(|call| call.state != CallState::Undecided) {
-            unprepared = self.settle(lease, snapshot, request, stop).await?;
+            unprepared = self.settle(lease, snapshot, assume.as_ref(), Wait::Once, stop).await?;
             snapshot = self.reload(name).await?;
         }
+        let mut closing = self.closing(&interrupted);
         let has_unprepared = !unprepared.is_empty();
         let unprepared =
             |answered| EngineError::Unprepared { name: name.clone(), calls: unprepared, answered };
@@ -65,7 +67,7 @@ impl Engine {
             if stop.soon.is_cancelled() {
                 return Err(EngineError::Stopped);
             }
-            if !closing.is_empty() && !snapshot.calls.is_empty() {
+            if !closing.is_empty() && snapshot.calls.iter().any(|call| call.state == CallState::Undecided) {
                 self.store.commit(lease, std::mem::take(&mut closing)).await?;
             }
             self.sweep(name, stop).await?;
@@ -86,6 +88,47 @@ impl Engine {
         }
         snapshot.processes = interrupted;
         Ok(Some((snapshot, closing)))
+    }
+
+    /// Waits until the instances of open calls are ready, at most until the timeouts of the calls. Records the ends of
+    /// these calls, and returns the new records of the assembly. `calls` contains the ids of the calls, and `snapshot`
+    /// contains their records.
+    pub(super) async fn awaited(
+        &self,
+        lease: &Lease,
+        mut snapshot: Snapshot,
+        calls: &[CallId],
+        stop: &Stop,
+    ) -> Result<Snapshot, EngineError> {
+        let (name, interrupted) = (snapshot.assembly.name.clone(), snapshot.processes.clone());
+        snapshot.calls.retain(|call| calls.contains(&call.id));
+        let unprepared = self.settle(lease, snapshot, None, Wait::UntilReady, stop).await?;
+        if !unprepared.is_empty() {
+            return Err(EngineError::Unprepared { name, calls: unprepared, answered: false });
+        }
+        let snapshot = self.reload(&name).await?;
+        answered(&name, &snapshot, None)?;
+        Ok(Snapshot { processes: interrupted, ..snapshot })
+    }
+
+    /// Returns the open calls in `snapshot`. For each call, the result also contains the batch of records that ends the
+    /// call without waiting for its instance. The function records nothing.
+    pub(super) async fn given_up(
+        &self,
+        snapshot: &Snapshot,
+    ) -> Result<Vec<(CallRecord, Batch)>, EngineError> {
+        if snapshot.calls.is_empty() {
+            return Ok(Vec::new());
+        }
+        let world = self.records().loaded(snapshot.clone()).await?;
+        let now = self.env.clock.now();
+        let mut machine = ProcessMachine::settle(self.tools(), world, Vec::new(), HashSet::new(), now);
+        let given_up = snapshot.calls.iter().map(|call| {
+            let event = Event::GiveUp(Box::new(call.clone()));
+            let batches = committed(machine.on(now, Input::Event(event)));
+            (call.clone(), batches.flatten().collect())
+        });
+        Ok(given_up.collect())
     }
 
     /// Opens the undecided calls whose outcome this program may find out. A program can only find out the outcome if it
@@ -171,20 +214,18 @@ impl Engine {
     /// outcome.
     ///
     /// Returns the calls that can't be prepared again, each with the reason. For example, the location of the call is no
-    /// longer in `windlass.yaml`. These calls stay open. But if the operator's answer in `request` covers such a call,
-    /// the call becomes undecided, and is not part of the result.
+    /// longer in `windlass.yaml`. These calls stay open. But if the operator's answer `assume` covers such a call, the
+    /// call becomes undecided, and is not part of the result.
     async fn settle(
         &self,
         lease: &Lease,
         snapshot: Snapshot,
-        request: &Request,
+        assume: Option<&Answer>,
+        wait: Wait,
         stop: &Stop,
     ) -> Result<Vec<(CallRecord, Failure)>, EngineError> {
         let calls = snapshot.calls.clone();
-        let assume = request.answer.as_ref();
         let is_answered = |call: &&CallRecord| assume.is_some_and(|answer| answer.is_about(call));
-        let removed = calls.iter().filter(|call| request.removes(&call.element)).map(|call| call.id.clone());
-        let removed = removed.collect();
         let answered = calls.iter().filter(is_answered).map(|call| call.id.clone()).collect();
         let jobs = snapshot.jobs.iter().map(|job| (job.id.clone(), job.clone())).collect();
         let elsewhere = self.elsewhere(&snapshot);
@@ -200,8 +241,10 @@ impl Engine {
         let env = self.process_env(lease, &world, stop);
         let remote = elsewhere.keys().cloned().collect();
         let mut machine = ProcessMachine::settle(self.tools(), world, calls, remote, self.env.clock.now())
-            .with_answered(answered)
-            .with_removed(removed);
+            .with_answered(answered);
+        if wait == Wait::Once {
+            machine = machine.observing_once();
+        }
         let (grace, patience) = (self.options.grace, self.options.patience);
         let parts = JournalParts { jobs, elsewhere, resumes: true, grace, patience };
         let lost = keeper::keep(self.store.clone(), Leases::new(env.leases()));
@@ -250,11 +293,7 @@ impl Engine {
             ProcessMachine::settle(self.tools(), world, Vec::new(), HashSet::new(), self.env.clock.now());
         let event = Event::Assume { calls, answer, published, natural };
         let outputs = machine.on(self.env.clock.now(), Input::Event(event));
-        let batches = outputs.into_iter().filter_map(|output| match output {
-            Output::Command(Command::Commit { batch, .. }) => Some(batch),
-            _ => None,
-        });
-        Ok(batches.collect())
+        Ok(committed(outputs).collect())
     }
 
     /// Returns the batch that ends interrupted processes as Failed.
@@ -334,6 +373,23 @@ impl Engine {
         owners.insert(process, own);
         Ok(own)
     }
+}
+
+/// The limit of the wait for a converging instance.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// windlass observes the instance once. If the instance is not ready, the call stays open.
+    Once,
+    /// windlass waits until the instance is ready, or until the timeout of the call.
+    UntilReady,
+}
+
+/// Returns the batches of records that a machine commits.
+fn committed(outputs: Vec<Output<ProcessMachine>>) -> impl Iterator<Item = Batch> {
+    outputs.into_iter().filter_map(|output| match output {
+        Output::Command(Command::Commit { batch, .. }) => Some(batch),
+        _ => None,
+    })
 }
 
 /// Cancels a job that no process waits for, and removes it.
@@ -433,7 +489,7 @@ fn named(
 
 /// Applies a batch of records to a snapshot, as the store would. The function applies only the changes of elements,
 /// instances, pairs, calls and secrets.
-fn put_into(snapshot: &mut Snapshot, batch: &Batch) {
+pub(super) fn put_into(snapshot: &mut Snapshot, batch: &Batch) {
     for change in batch.changes() {
         match change {
             Change::PutElement(record) => {

@@ -10,6 +10,7 @@ use windlass_model::{Action, CallId, ElementName, ProcessId, Side, State, Transi
 use windlass_store::Change;
 
 use super::effects::Failed;
+use super::prepare::CallSeed;
 use super::queues::StepKey;
 use super::{Ack, CallRun, Command, ProcessMachine, Timer};
 use crate::call_outcome::{CallFacts, CallOutcome, pause_before, still_converging};
@@ -175,11 +176,11 @@ impl ProcessMachine {
     pub(super) fn converge(&mut self, id: &CallId) {
         let Some(run) = self.calls.get_mut(id) else { return };
         let timeout = i64::try_from(run.nature.timeout.as_millis()).unwrap_or(i64::MAX);
-        let is_removed = self.removed.contains(id);
-        let deadline = if is_removed { self.now } else { run.record.started.plus_millis(timeout) };
+        let deadline = run.record.started.plus_millis(timeout);
         let first = !matches!(run.record.state, CallState::Converging { .. });
         run.record.state = CallState::Converging { deadline };
         run.polls += 1;
+        let observed = run.observed;
         let wait = pause_before(self.poll, run.polls);
         let at = self.now.plus_millis(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)).min(deadline);
         let record = run.record.clone();
@@ -188,7 +189,11 @@ impl ProcessMachine {
             self.change(Change::PutCall(Box::new(record)));
             self.put_step(key, StepState::Converging { deadline }, None);
         }
-        self.out.wake(Timer::Call(id.clone()), at);
+        match self.observes_once && self.awaits_instance(id) {
+            true if observed && self.now < deadline => self.leave_converging(id),
+            true if !observed => self.out.wake(Timer::Call(id.clone()), self.now),
+            _ => self.out.wake(Timer::Call(id.clone()), at),
+        }
     }
 
     pub(super) fn due(&mut self, id: &CallId) {
@@ -213,24 +218,35 @@ impl ProcessMachine {
             let instance = home.instances.get(&run.call.element);
             let status = instance.map(|instance| InstanceView::new(&instance.document).status());
             let message = status.and_then(|status| status.message);
-            let failure = if self.removed.contains(id) {
-                Failure::new(FailureKind::Timeout, "its instance was not ready when its removal began")
-            } else {
-                still_converging(run.nature.timeout, message.as_deref())
-            };
-            let end = StepEnd::Failed(failure.clone());
-            if self.has_launched(id) {
-                self.launched(id, failure, end);
-            } else {
-                self.failed(id, failure);
-            }
-            return;
+            let failure = still_converging(run.nature.timeout, message.as_deref());
+            return self.not_ready(id, failure);
         }
         if !run.nature.observable {
             // Without observations, the call can only wait for its deadline.
             return self.converge(id);
         }
         self.observe(id);
+    }
+
+    /// Ends a call whose instance is not ready, and is no longer awaited.
+    fn not_ready(&mut self, id: &CallId, failure: Failure) {
+        if self.has_launched(id) {
+            let end = StepEnd::Failed(failure.clone());
+            self.launched(id, failure, end);
+        } else {
+            self.failed(id, failure);
+        }
+    }
+
+    /// Ends a converging call of an earlier process, although its instance is not ready. The next plan removes or
+    /// replaces the instance. If the call can't be prepared, the function does nothing.
+    pub(super) fn give_up(&mut self, record: CallRecord) {
+        let Ok(Some(call)) = self.preparer.prepare(&self.world, CallSeed::again(&record)) else { return };
+        let id = record.id.clone();
+        self.restore_step(&record);
+        self.take_over_call(record, call);
+        let failure = Failure::new(FailureKind::Timeout, "its instance was not ready when its removal began");
+        self.not_ready(&id, failure);
     }
 
     pub(super) fn observe(&mut self, id: &CallId) {
@@ -465,16 +481,29 @@ impl ProcessMachine {
         }
     }
 
-    /// Tells whether a later process can wait for the instance of a call in place of this process.
-    ///
-    /// The result is `true` if the call creates or installs the instance, the jobs of the call have ended, and a health
-    /// check can observe the instance. But the result is `false` for a launched application, because
-    /// [`launched`](Self::launched) ends the call of its launch.
-    fn can_wait_later(&self, id: &CallId) -> bool {
+    /// Tells whether a call only waits until the instance that it has created or installed is ready. The jobs of the
+    /// call have ended, and a health check can observe the instance.
+    fn awaits_instance(&self, id: &CallId) -> bool {
         let Some(CallRun { record, nature, .. }) = self.calls.get(id) else { return false };
         let creates = matches!(record.action, Action::Transition(Transition::Create | Transition::Install));
         let is_converging = matches!(record.state, CallState::Converging { .. });
-        creates && is_converging && nature.observable && !self.has_launched(id)
+        creates && is_converging && nature.observable
+    }
+
+    /// Tells whether a later process can wait for the instance of a call in place of this process. The result is
+    /// `false` for a launched application, because [`launched`](Self::launched) ends the call of its launch.
+    fn can_wait_later(&self, id: &CallId) -> bool {
+        self.awaits_instance(id) && !self.has_launched(id)
+    }
+
+    /// Leaves a call of an earlier process open that only waits for its instance. No job of the call will run again,
+    /// so the recorded outcomes of its jobs are no longer needed.
+    fn leave_converging(&mut self, id: &CallId) {
+        if let Some(run) = self.calls.get_mut(id) {
+            let wipe = std::mem::take(&mut run.wipe);
+            self.wipe(wipe);
+        }
+        self.leave_open(id);
     }
 
     /// Handles a stop of a call that waits until its instance is ready. The step ends as cancelled, but the record of

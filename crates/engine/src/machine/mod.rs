@@ -74,6 +74,8 @@ pub(crate) enum Event {
         /// id.
         natural: Option<(ElementName, String)>,
     },
+    /// A converging call of an earlier process ends, because the next plan removes or replaces its instance.
+    GiveUp(Box<CallRecord>),
     /// A driver has made an intermediate report, and waits until the report is durable.
     Checkpoint { call: CallId, report: Report, hidden: Vec<String>, reply: u64 },
     /// The slot that [`Command::TakeSlot`] has requested.
@@ -208,9 +210,9 @@ pub(crate) struct ProcessMachine {
     unprepared: Vec<(CallRecord, Failure)>,
     /// The calls whose outcome an operator has stated. If such a call can't be prepared, it becomes undecided.
     answered: HashSet<CallId>,
-    /// The open calls of earlier processes whose elements the next plan removes. The machine does not wait until the
-    /// instances of these calls are ready: it observes each instance once.
-    removed: HashSet<CallId>,
+    /// Whether the machine observes the instances that Create or Install has made only once. A call whose instance is
+    /// not ready then stays open.
+    observes_once: bool,
     /// The running pauses between batches of nodes.
     pauses: BTreeSet<StepKey>,
     /// The number of started steps whose end is not durable yet.
@@ -357,10 +359,10 @@ impl ProcessMachine {
         Self { answered, ..self }
     }
 
-    /// Sets the open calls whose elements the next plan removes. The machine observes the instances of these calls once,
-    /// and does not wait until they are ready.
-    pub(crate) fn with_removed(self, removed: HashSet<CallId>) -> Self {
-        Self { removed, ..self }
+    /// Makes the machine observe the instances that Create or Install has made only once. A call whose instance is not
+    /// ready then stays open.
+    pub(crate) fn observing_once(self) -> Self {
+        Self { observes_once: true, ..self }
     }
 
     /// Returns the open calls that can't be prepared again, each with the reason.
@@ -386,7 +388,7 @@ impl ProcessMachine {
             remote: HashSet::new(),
             unprepared: Vec::new(),
             answered: HashSet::new(),
-            removed: HashSet::new(),
+            observes_once: false,
             pauses: BTreeSet::new(),
             unfinished: 0,
             cancelling: false,
@@ -427,6 +429,7 @@ impl ProcessMachine {
                     self.world.call_it(&element, natural, &mut self.out.batch);
                 }
             }
+            Event::GiveUp(call) => self.give_up(*call),
             Event::Checkpoint { call, report, mut hidden, reply } => {
                 self.hide(&call, &mut hidden);
                 self.checkpoint(&call, report, reply);
@@ -608,12 +611,14 @@ impl ProcessMachine {
         self.out.acks.push(Ack::ProcessEnded);
     }
 
-    /// Drops the records of the assembly if a `down` has completed and no element is left.
+    /// Drops the records of the assembly if a `down` has completed, no element is left, and no call is open.
     fn forget_assembly(&mut self) {
         let down = self.process.as_ref().is_some_and(|process| {
             process.intent == Intent::Down && process.status == ProcessStatus::Completed
         });
-        if down && self.world.elements.values().all(|record| record.state == State::Absent) {
+        let has_open_calls = !self.world.left_open.is_empty();
+        if down && !has_open_calls && self.world.elements.values().all(|record| record.state == State::Absent)
+        {
             self.change(Change::DropAssembly(self.world.assembly.name.clone()));
         }
     }

@@ -392,6 +392,15 @@ impl ProcessMachine {
 
     /// Restores the step of an open call of an earlier process, and resumes the call.
     pub(super) fn reopen(&mut self, record: CallRecord) {
+        let key = self.restore_step(&record);
+        if let Some(run) = self.steps.get_mut(&key) {
+            run.left_open = Some(record);
+        }
+        self.proceed(key);
+    }
+
+    /// Restores the step of an open call of an earlier process.
+    pub(super) fn restore_step(&mut self, record: &CallRecord) -> StepKey {
         let key = (record.process, record.step);
         self.unfinished += 1;
         let run = StepRun {
@@ -403,10 +412,24 @@ impl ProcessMachine {
             resumed: Some(self.now),
             recorded: true,
             slot: None,
-            left_open: Some(record),
+            left_open: None,
         };
         self.steps.insert(key, run);
-        self.proceed(key);
+        key
+    }
+
+    /// Adds an open call of an earlier process to the calls of this machine. `call` is the call, prepared again.
+    pub(super) fn take_over_call(&mut self, record: CallRecord, mut call: CallRun) {
+        call.record.state = record.state;
+        // The recorded times may be wrong. The next lines limit the remaining wait to the timeout of the call.
+        call.record.started = call.record.started.min(self.now);
+        let latest = i64::try_from(call.nature.timeout.as_millis()).unwrap_or(i64::MAX);
+        if let CallState::Converging { deadline } = &mut call.record.state {
+            *deadline = (*deadline).min(self.now.plus_millis(latest));
+        }
+        call.taken_up = true;
+        self.queues.enter(&call.record.element);
+        self.calls.insert(record.id, call);
     }
 
     /// Resumes an open call of an earlier process. The driver gets the recorded outcomes of jobs that have
@@ -424,18 +447,8 @@ impl ProcessMachine {
             run.left_open = None;
         }
         match prepared {
-            Ok(Some(mut call)) => {
-                call.record.state = record.state;
-                // The recorded times may be wrong. The next lines limit the remaining wait to the timeout of the
-                // call.
-                call.record.started = call.record.started.min(self.now);
-                let latest = i64::try_from(call.nature.timeout.as_millis()).unwrap_or(i64::MAX);
-                if let CallState::Converging { deadline } = &mut call.record.state {
-                    *deadline = (*deadline).min(self.now.plus_millis(latest));
-                }
-                call.taken_up = true;
-                self.queues.enter(&call.record.element);
-                self.calls.insert(id.clone(), call);
+            Ok(Some(call)) => {
+                self.take_over_call(record, call);
                 if converging {
                     self.out.wake(Timer::Call(id), self.now);
                 } else {

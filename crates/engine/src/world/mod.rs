@@ -71,6 +71,9 @@ pub(crate) struct World {
     pub(crate) commands: Commands,
     /// Whether the plan is limited to some elements of the assembly.
     pub(crate) limited: bool,
+    /// The elements with an open call of an earlier process that this process leaves open. The process does not change
+    /// these elements.
+    pub(crate) left_open: BTreeSet<ElementName>,
     /// Other assemblies that the process also needs, by assembly name. The process calls operations on elements of
     /// these assemblies, and holds their leases.
     pub(crate) foreign_assemblies: BTreeMap<AssemblyName, ForeignAssembly>,
@@ -91,6 +94,7 @@ impl World {
             configuration: None,
             commands: Commands::new(),
             limited: false,
+            left_open: BTreeSet::new(),
             foreign_assemblies: BTreeMap::new(),
         }
     }

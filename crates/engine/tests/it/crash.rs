@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use windlass_driver::Observation;
 use windlass_engine::{Argument, Arguments, EngineError, Request, Stop};
-use windlass_model::record::{Assumption, Effect, Event, Intent, ProcessStatus};
+use windlass_model::record::{Assumption, CallState, Effect, Event, Intent, ProcessStatus};
 use windlass_model::{ProcessId, Seq};
 use windlass_store::Store as _;
 
@@ -298,6 +298,42 @@ async fn killed_while_something_is_on_its_way_it_is_looked_at_again() {
     rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
     assert_eq!(rig.strings.calls(), ["a Install", "a Configure", "a Start"]);
     assert_eq!(rig.states("t").await, "a Active");
+    assert!(rig.look("t").await.calls.is_empty());
+}
+
+/// A call of a killed `down` that removes a part may still be converging. The next `down` waits for the call, as `retry`
+/// does. It neither repeats the call nor continues before the call has ended.
+#[tokio::test(start_paused = true)]
+async fn a_killed_down_repeats_no_call_that_is_converging() {
+    for (call, intent) in [
+        ("a Stop", Intent::Down),
+        ("a Stop", Intent::Retry),
+        ("a Uninstall", Intent::Down),
+        ("a Uninstall", Intent::Retry),
+        ("a Leave", Intent::Down),
+        ("a Leave", Intent::Retry),
+    ] {
+        let rig = Rig::new(Effect::Once);
+        rig.up(Sketch::new(&["a", "b"]).relate("a", "b").left_by_both().desired()).await.unwrap();
+        rig.strings.act(call, Act::Converge(12));
+        assert!(rig.ask_until_killed("t", Intent::Down, Duration::from_secs(20)).await);
+        let open = rig.look("t").await.calls;
+        assert!(
+            matches!(&open[..], [call] if matches!(call.state, CallState::Converging { .. })),
+            "{open:?}"
+        );
+
+        let ended = rig.ask("t", intent.clone()).await.unwrap();
+        assert_eq!(ended.process.status, ProcessStatus::Completed, "{call}, {intent}");
+        let mut calls = rig.strings.calls();
+        let begun = calls.len();
+        calls.sort();
+        calls.dedup();
+        assert_eq!(calls.len(), begun, "{call}, {intent}: {:?}", rig.strings.calls());
+        let history = rig.store.history(&assembly_name("t")).await.unwrap();
+        let mut calls = history.processes.iter().flat_map(|process| &process.calls);
+        assert!(calls.all(|call| call.state == CallState::Succeeded), "{call}, {intent}");
+    }
 }
 
 /// If the instance becomes ready while no process runs, the next process sees this, even after the time limit.
@@ -310,6 +346,7 @@ async fn killed_while_something_is_on_its_way_it_may_be_ready_after_the_time_lim
     rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
     assert_eq!(rig.strings.calls(), ["a Install", "a Configure", "a Start"]);
     assert_eq!(rig.states("t").await, "a Active");
+    assert!(rig.look("t").await.calls.is_empty());
 }
 
 /// The effect of a lost job is observed. If the process dies before it records the observation, the job

@@ -8,15 +8,18 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use windlass_driver::testing::{Fault, Faulty};
 use windlass_driver::{Placement, Purpose};
-use windlass_engine::{Arguments, DiscoveryQuery, Ended, EngineError, Request, Selection, Stop};
+use windlass_engine::{
+    Arguments, Consent, DiscoveryQuery, Ended, EngineError, PlanFingerprint, Request, Selection, Stop,
+};
 use windlass_executor::{Job, Runtime as _};
+use windlass_model::assembly::Cluster;
 use windlass_model::record::{Assumption, CallState, Effect, FailureKind, Intent, ProcessStatus};
 use windlass_model::{Seq, State};
 use windlass_store::{Store as _, StoreError};
 
 use crate::support::puppet::{Act, Spoil};
 use crate::support::runtime::TAKES;
-use crate::support::{Rig, Sketch, assembly_name, element, finder, package_of};
+use crate::support::{Rig, Sketch, assembly_name, element, finder, literal, package_of};
 
 /// A duration that no process of these tests exceeds.
 const LONG: Duration = Duration::from_secs(3600);
@@ -272,6 +275,187 @@ async fn down_does_not_wait_for_a_converging_instance() {
         assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
         assert_eq!(rig.strings.calls(), ["a Install", "a Uninstall"]);
     }
+}
+
+/// Brings up `b` and the group `g` with two nodes. Then changes `part`, and stops the process while the new instance of
+/// `part` is converging, or kills it. Returns the changed assembly.
+async fn changed_until_stopped(rig: &Rig, part: &str, kills: bool) -> Sketch {
+    let version = |size: &str| {
+        let group = Cluster { minimum: 1, maximum: Some(3), increment: 1 };
+        Sketch::new(&["b"]).group("g", 2, group).property(part, "size", literal(size))
+    };
+    rig.up(version("1").desired()).await.expect("nothing fails");
+    rig.strings.act(&format!("{part} Install"), Act::Converge(5));
+    if kills {
+        assert!(rig.up_until_killed(version("2").desired(), Duration::from_secs(3)).await);
+    } else {
+        let (ended, _) = stopped(rig, up(&version("2")), Duration::from_secs(3), &[]).await;
+        assert_eq!(ended.expect("it is cancelled").process.status, ProcessStatus::Cancelled);
+    }
+    version("2")
+}
+
+/// Returns the calls of a part, without the first `skipped` ones.
+fn calls_of(rig: &Rig, part: &str, skipped: usize) -> Vec<String> {
+    let calls = rig.strings.calls();
+    let own = calls.iter().filter_map(|call| call.strip_prefix(part)?.strip_prefix(' '));
+    own.map(str::to_owned).skip(skipped).collect()
+}
+
+/// A refused `down` leaves the call open whose instance is converging, and a later `up` waits for this instance.
+#[tokio::test(start_paused = true)]
+async fn a_refused_down_changes_nothing() {
+    let other = PlanFingerprint::of(&(), None::<&()>);
+    let down = || Request::from(Intent::Down);
+    for (protects, refused) in
+        [(true, down()), (false, down().with_consent(Consent::None)), (false, down().as_planned(other))]
+    {
+        let rig = Rig::new(Effect::Once);
+        rig.strings.act("a Install", Act::Converge(12));
+        let sketch = Sketch::new(&["a", "b"]);
+        let sketch = if protects { sketch.protected("b") } else { sketch };
+        let (ended, _) = stopped(&rig, up(&sketch), Duration::from_secs(20), &[]).await;
+        assert_eq!(ended.unwrap().process.status, ProcessStatus::Cancelled);
+        let before = rig.look("t").await;
+
+        let refusal = rig.ask("t", refused).await.unwrap_err();
+        let after = rig.look("t").await;
+        assert_eq!((&after.elements, &after.calls), (&before.elements, &before.calls), "{refusal}");
+
+        rig.up(sketch.desired()).await.unwrap();
+        assert_eq!(calls_of(&rig, "a", 0), ["Install", "Configure", "Start"], "{refusal}");
+        assert_eq!(rig.states("t").await, "a Active, b Active", "{refusal}");
+    }
+}
+
+/// The call of a converging instance stays open until the process of `down` begins. A stop before this moment changes
+/// nothing.
+#[tokio::test(start_paused = true)]
+async fn a_stop_before_a_down_begins_keeps_a_converging_instance() {
+    for after in 0..30 {
+        let rig = Rig::new(Effect::Once);
+        let sketch = changed_until_stopped(&rig, "b", false).await;
+        rig.store.set_latency(millis(3));
+        let (ended, _) = stopped(&rig, Intent::Down, millis(after), &[]).await;
+        rig.store.set_latency(Duration::ZERO);
+        match ended {
+            Err(EngineError::Stopped) => {
+                rig.up(sketch.desired()).await.unwrap();
+                assert_eq!(calls_of(&rig, "b", 3), ["Stop", "Uninstall", "Install", "Configure", "Start"]);
+            }
+            Ok(_) => return assert!(after > 3, "{after}"),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    panic!("no process has begun");
+}
+
+/// A process that is limited to other parts does not wait for a converging instance, and leaves its call open. Such a
+/// process may be a `down` that keeps the part.
+#[tokio::test(start_paused = true)]
+async fn a_process_of_other_parts_leaves_a_converging_call_open() {
+    let b = element("t__b");
+    let heal = || Intent::Heal(b.clone()).into();
+    let only = || Selection { target: [b.clone()].into(), ..Selection::default() };
+    let without = |name: &str| Selection { except: [element(name)].into(), ..Selection::default() };
+    let down = |selection| Request::from(Intent::Down).limited_to(selection);
+    let command = || Request::call(b.clone(), "Backup".parse().unwrap(), Arguments::default());
+    let cases: [(&str, Option<Request>, &str); 6] = [
+        ("g__1", Some(heal()), "b Active, g__1 Absent, g__2 Active"),
+        ("g__1", Some(command()), "b Active, g__1 Absent, g__2 Active"),
+        ("g__1", None, "b Active, g__1 Absent, g__2 Active"),
+        ("g__1", Some(down(without("t__g"))), "b Absent, g__1 Absent, g__2 Active"),
+        ("g__1", Some(down(only())), "b Absent, g__1 Absent, g__2 Active"),
+        ("b", Some(down(without("t__b"))), "b Absent, g__1 Absent, g__2 Absent"),
+    ];
+    for (part, ask, states) in cases {
+        for kills in [false, true] {
+            let rig = Rig::new(Effect::Once);
+            let sketch = changed_until_stopped(&rig, part, kills).await;
+            let ask = ask.clone().unwrap_or_else(|| {
+                let mut desired = sketch.desired();
+                desired.options.target = only().target;
+                desired.options.replace = only().target;
+                Request::up(desired)
+            });
+            if kills {
+                rig.ask_until_killed("t", ask.clone(), millis(15)).await;
+            }
+            let start = Instant::now();
+            let ended = rig.ask("t", ask.clone()).await.unwrap();
+            assert_eq!(ended.process.status, ProcessStatus::Completed, "{ask:?}");
+            assert!(start.elapsed() < Duration::from_secs(1), "{ask:?}: {:?}", start.elapsed());
+            assert_eq!(rig.states("t").await, states, "{ask:?}");
+            let open = rig.look("t").await.calls;
+            assert!(matches!(&open[..], [call] if call.from.is_some()), "{ask:?}: {open:?}");
+
+            rig.up(sketch.desired()).await.unwrap();
+            assert_eq!(rig.states("t").await, "b Active, g__1 Active, g__2 Active", "{ask:?}");
+            let calls = calls_of(&rig, part, 3);
+            assert_eq!(calls, ["Stop", "Uninstall", "Install", "Configure", "Start"], "{ask:?}");
+            let history = rig.store.history(&assembly_name("t")).await.unwrap();
+            let mut calls = history.processes.iter().flat_map(|process| &process.calls);
+            assert!(calls.all(|call| call.state == CallState::Succeeded), "{ask:?}");
+            assert!(rig.store.open_processes().await.unwrap().is_empty(), "{ask:?}");
+        }
+    }
+}
+
+/// The changes that a limited plan omits do not contain the replacement of a converging instance.
+#[tokio::test(start_paused = true)]
+async fn a_limited_plan_omits_the_next_steps_of_a_converging_instance() {
+    let rig = Rig::new(Effect::Once);
+    let mut desired = changed_until_stopped(&rig, "g__1", true).await.desired();
+    desired.options.target = [element("t__b")].into();
+    let (engine, holder) = rig.engine();
+    let (name, stop) = (assembly_name("t"), Stop::default());
+    let prepared = engine.prepare(&name, Request::up(desired), &holder, &stop).await.unwrap();
+    assert_eq!(prepared.undone().to_string(), "~ g__1 changed, Absent → Active\n");
+    assert!(prepared.plan().is_empty());
+    prepared.run(&stop).await.unwrap();
+}
+
+/// A process that removes or replaces a converging instance does not wait for it. Its call ends when the process begins.
+#[tokio::test(start_paused = true)]
+async fn a_process_that_replaces_a_converging_instance_does_not_wait_for_it() {
+    let version = |size: &str| Sketch::new(&["a"]).property("a", "size", literal(size));
+    let mut replaced = version("2").desired();
+    replaced.options.replace = [element("t__a")].into();
+    for ask in [
+        Intent::Rollback(None).into(),
+        up(&version("3")),
+        Request::up(replaced),
+        up(&Sketch::new(&["b"])),
+        Intent::Down.into(),
+    ] {
+        let rig = Rig::new(Effect::Once);
+        rig.up(version("1").desired()).await.unwrap();
+        rig.strings.act("a Install", Act::Converge(1000));
+        let (ended, _) = stopped(&rig, up(&version("2")), Duration::from_secs(5), &[]).await;
+        assert_eq!(ended.unwrap().process.status, ProcessStatus::Cancelled);
+
+        let start = Instant::now();
+        let ended = rig.ask("t", ask.clone()).await.unwrap();
+        assert_eq!(ended.process.status, ProcessStatus::Completed, "{ask:?}");
+        assert!(start.elapsed() < Duration::from_secs(1), "{ask:?}: {:?}", start.elapsed());
+        let removals = calls_of(&rig, "a", 0).into_iter().filter(|call| call == "Uninstall");
+        assert_eq!(removals.count(), 2, "{ask:?}");
+        assert!(rig.store.load(&assembly_name("t")).await.unwrap().is_none_or(|t| t.calls.is_empty()));
+    }
+}
+
+/// `down` of a group does not wait for the converging instances of its nodes.
+#[tokio::test(start_paused = true)]
+async fn down_of_a_group_does_not_wait_for_its_nodes() {
+    let rig = Rig::new(Effect::Once);
+    changed_until_stopped(&rig, "g__1", true).await;
+    let start = Instant::now();
+    let group = Selection { target: [element("t__g")].into(), ..Selection::default() };
+    let ended = rig.ask("t", Request::from(Intent::Down).limited_to(group)).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    assert_eq!(rig.states("t").await, "b Active, g__1 Absent, g__2 Absent");
+    assert!(rig.look("t").await.calls.is_empty());
 }
 
 /// A driver that panics fails its own call only.

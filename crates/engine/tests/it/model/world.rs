@@ -37,8 +37,8 @@ pub(super) struct Trouble {
     /// On average, one in `stumbles` calls makes the driver panic before the call runs a job; 0 means that no call
     /// does.
     pub(super) stumbles: u64,
-    /// On average, one in `slow` launches is slow: its instance is converging for some seconds; 0 means that no launch
-    /// is slow.
+    /// On average, one in `slow` launches and removals is slow: its instance is converging for some seconds; 0 means
+    /// that none is slow.
     pub(super) slow: u64,
     /// The limit of concurrent jobs at the only location.
     pub(super) max_jobs: Option<NonZeroU32>,
@@ -59,9 +59,8 @@ struct Inner {
     unwell: BTreeSet<ElementName>,
     /// The last completed transition of each resource, if the engine has not received the result of this transition.
     unheard: BTreeMap<ElementName, Transition>,
-    /// The resources that are converging because their launch is slow, with the time at which they are ready. No
-    /// removal of them has begun.
-    converging: BTreeMap<ElementName, Instant>,
+    /// The resources that are converging because their launch or removal is slow, with the time at which they are ready.
+    converging: BTreeMap<ElementName, (Transition, Instant)>,
     /// The earlier outputs of parts that have published again without a re-installation.
     former: BTreeSet<String>,
     /// The resources that exist at least in part, and so must be removed.
@@ -136,6 +135,11 @@ pub(super) enum Seen {
 enum Deed {
     Move(ElementName, Transition),
     Tie(PairKey, Direction, u8),
+}
+
+/// Tells whether a transition creates an instance.
+fn launches(transition: Transition) -> bool {
+    matches!(transition, Transition::Create | Transition::Install)
 }
 
 impl World {
@@ -236,24 +240,28 @@ impl World {
         };
     }
 
-    /// Decides whether the instance of a successful launch is not ready yet. If so, the function returns `true`, and
-    /// chooses a random time at which the instance is ready.
+    /// Decides whether the instance of a successful launch or removal is still converging. If so, the function returns
+    /// `true`, and chooses a random time at which the instance is ready.
     pub(super) fn is_slow(&self, call: &Call) -> bool {
         let mut inner = self.lock();
-        let launches = matches!(call.action, Action::Transition(Transition::Create | Transition::Install));
+        let Action::Transition(transition) = call.action else { return false };
         let slow = inner.trouble.slow;
-        if !launches || !inner.trouble.observable || slow == 0 || !inner.trouble.luck.one_of(slow) {
+        if !(launches(transition) || matches!(transition, Transition::Uninstall | Transition::Delete))
+            || !inner.trouble.observable
+            || slow == 0
+            || !inner.trouble.luck.one_of(slow)
+        {
             return false;
         }
         let ready = Instant::now() + Duration::from_millis(inner.trouble.luck.draw() % 5000);
-        inner.converging.insert(call.element.clone(), ready);
+        inner.converging.insert(call.element.clone(), (transition, ready));
         true
     }
 
     /// Tells whether an observer finds that a resource is converging.
     pub(super) fn is_converging(&self, element: &ElementName) -> bool {
         let mut inner = self.lock();
-        let waits = inner.converging.get(element).is_some_and(|ready| Instant::now() < *ready);
+        let waits = inner.converging.get(element).is_some_and(|(_, ready)| Instant::now() < *ready);
         if !waits {
             inner.converging.remove(element);
         }
@@ -281,7 +289,7 @@ impl World {
         let Inner { joined, ground, .. } = &mut *inner;
         joined.retain(|key, _| ground.is_tied(key));
         inner.ground.begin(name.as_str(), (!goes).then_some(desired));
-        inner.desired.insert(name.clone(), desired.clone());
+        let before = inner.desired.insert(name.clone(), desired.clone());
         if whole && records.assembly.goal == State::Active {
             inner.whole.insert(name);
         } else {
@@ -292,12 +300,14 @@ impl World {
         inner.unwell.retain(|other| other.assembly() != *desired.name());
         inner.unwell.extend(unwell);
         let Inner { converging, unwell, wrong, .. } = &mut *inner;
-        // Only a removal ends the wait for a resource.
-        if goes {
+        // Only the removal or a change of a resource ends the wait for its instance.
+        if goes || before.as_ref() != Some(desired) {
             converging.retain(|element, _| !unwell.contains(element));
         }
-        for element in converging.keys().filter(|element| unwell.contains(*element)) {
-            wrong.push(format!("{element} has failed, and is only converging"));
+        for (element, (transition, _)) in &*converging {
+            if launches(*transition) && unwell.contains(element) {
+                wrong.push(format!("{element} has failed, and is only converging"));
+            }
         }
     }
 

@@ -1,0 +1,154 @@
+//! Pending calls: open calls of earlier processes that only wait for the instances which they have created or installed.
+//!
+//! The plan of the next process decides about each pending call:
+//!
+//! - The plan removes the part, or re-creates it with other values: the process ends the call when it begins.
+//! - The plan is limited to other parts: the call stays open, and the process does not change the part.
+//! - In all other cases, the plan needs the instance. The engine waits for the instance, and then makes a new plan.
+//!
+//! For this decision, the plan is made as if all pending calls had ended. The records change only when the process
+//! begins. So a refused intent changes nothing.
+
+use std::collections::BTreeSet;
+
+use windlass_lifecycle::{ElementChangeKind, PropertyChange, Shown};
+use windlass_model::record::{AssemblyRecord, CallRecord, ElementRecord};
+use windlass_model::work::{Direction, Relate, Work};
+use windlass_model::{CallId, ElementName};
+use windlass_store::{Batch, Change, Snapshot};
+
+use super::draft::Draft;
+use super::settle::put_into;
+use crate::world::World;
+
+/// The pending calls of an assembly.
+pub(super) struct PendingCalls {
+    calls: Vec<PendingCall>,
+    /// The record of the assembly before the planned changes.
+    before: AssemblyRecord,
+    /// The elements that the intent creates again even if they have not changed.
+    replaced: BTreeSet<ElementName>,
+}
+
+struct PendingCall {
+    /// The record of the call. It also tells where the call was made, even if the process of the call ends.
+    record: CallRecord,
+    /// The record of the call's element.
+    element: Option<ElementRecord>,
+    /// The batch that ends the call.
+    end: Batch,
+}
+
+/// The decision about a pending call.
+#[derive(PartialEq, Eq)]
+enum Decision {
+    /// windlass waits for the instance before the process begins.
+    Wait,
+    /// The process ends the call when it begins.
+    End,
+    /// The call stays open during the process.
+    Leave,
+}
+
+impl PendingCalls {
+    /// Ends the pending calls in `snapshot`. `ends` contains these calls, each with the batch that ends the call.
+    /// `replaced` contains the elements that the intent creates again even if they have not changed.
+    pub(super) fn end_in(
+        snapshot: &mut Snapshot,
+        ends: Vec<(CallRecord, Batch)>,
+        replaced: BTreeSet<ElementName>,
+    ) -> Self {
+        let before = snapshot.assembly.clone();
+        let calls = ends.into_iter().map(|(mut record, end)| {
+            let element = snapshot.elements.get(&record.element).cloned();
+            let mut processes = snapshot.processes.iter();
+            let process = processes.find(|process| process.id == record.process);
+            record.from = record.from.or_else(|| process?.from.clone());
+            put_into(snapshot, &end);
+            PendingCall { record, element, end }
+        });
+        Self { calls: calls.collect(), before, replaced }
+    }
+
+    /// Returns the calls for whose instances windlass must wait before the process of `draft` begins.
+    pub(super) fn awaited_by(&self, draft: &Draft) -> Vec<CallId> {
+        let awaited = self.calls.iter().filter(|call| self.decision(call, draft) == Decision::Wait);
+        awaited.map(|call| call.record.id.clone()).collect()
+    }
+
+    /// Adapts `draft`: its first batch also ends the calls of the parts that the plan removes or replaces. All other
+    /// calls stay open. No call [is awaited](Self::awaited_by).
+    pub(super) fn decide(self, draft: &mut Draft) {
+        let leaves: Vec<bool> =
+            self.calls.iter().map(|call| self.decision(call, draft) == Decision::Leave).collect();
+        for (call, is_left) in self.calls.into_iter().zip(leaves) {
+            if !is_left {
+                draft.closing.extend(call.end);
+                continue;
+            }
+            if let Some(element) = call.element {
+                // A later process continues with the part. The plan was made as if the part had failed.
+                let mut omitted = draft.undone.elements.iter_mut();
+                if let Some(change) = omitted.find(|change| change.element == element.name) {
+                    (change.kind, change.from) = (ElementChangeKind::Raised, element.state);
+                }
+                draft.world.elements.insert(element.name.clone(), element);
+            }
+            draft.world.left_open.insert(call.record.element.clone());
+            draft.closing.push(Change::PutCall(Box::new(call.record)));
+        }
+    }
+
+    fn decision(&self, call: &PendingCall, draft: &Draft) -> Decision {
+        let part = &call.record.element;
+        let Some(change) = draft.diff.elements.iter().find(|change| change.element == *part) else {
+            let is_left = draft.world.limited
+                && self.is_described_alike(part, draft)
+                && !draft.plan.work().any(|(_, work)| is_about(work, part, &draft.world));
+            return if is_left { Decision::Leave } else { Decision::Wait };
+        };
+        let is_replaced = self.replaced.iter().any(|whole| part.is_in(whole));
+        // A value that becomes known only during the plan may stay the same.
+        let is_known = |property: &PropertyChange| !matches!(property.after, Shown::KnownAfter(_));
+        let has_new_values = change.properties.iter().any(is_known);
+        let is_other = change.repackaged || change.replaces.is_some() || has_new_values;
+        match change.kind {
+            ElementChangeKind::Removed | ElementChangeKind::Reinstalled => Decision::End,
+            ElementChangeKind::Repaired if is_other || is_replaced => Decision::End,
+            _ => Decision::Wait,
+        }
+    }
+
+    /// Tells whether the desired assembly describes a part in the same way as the recorded assembly. The open call of
+    /// the part can then be resumed after the process.
+    fn is_described_alike(&self, part: &ElementName, draft: &Draft) -> bool {
+        let (before, after) = (&self.before, &draft.world.assembly);
+        let described = before.topology.get(part);
+        let package = described.and_then(|element| before.packages.get(&element.descriptor));
+        described == after.topology.get(part)
+            && package == described.and_then(|element| after.packages.get(&element.descriptor))
+    }
+}
+
+/// Tells whether a step concerns a part. A step that creates a relationship concerns all parts at its ends. A step that
+/// removes a relationship concerns only parts for which the relationship exists, at least in part.
+fn is_about(work: &Work, part: &ElementName, world: &World) -> bool {
+    match work {
+        Work::Transition { element, .. } | Work::Package { element } | Work::Command { element, .. } => {
+            element == part
+        }
+        Work::Relate(relate) => {
+            let Relate { direction, assembly, relationship, target, sources, .. } = &**relate;
+            let mut keys = world.pairs.there().map(|pair| &pair.key);
+            match direction {
+                Direction::Create => sources.iter().chain([target]).any(|end| part.is_in(end)),
+                Direction::Cease | Direction::Undo => keys.any(|key| {
+                    let is_same = key.assembly == *assembly && key.relationship == *relationship;
+                    is_same && (part.is_in(&key.source) || part.is_in(&key.target))
+                }),
+            }
+        }
+        Work::Pause { .. } => false,
+        _ => true,
+    }
+}
