@@ -18,7 +18,7 @@ use windlass_store::{Batch, Holder, Lease, Snapshot, Store, StoreError};
 
 use super::exported::{self, exported};
 use super::imported::{imported, time_of_import};
-use super::moved::{self, moved};
+use super::moved::{self, Moved, with_moved};
 use super::previous::last_of_assembly;
 use super::references::{leave, refuse_if_entangled, refuse_loss, stays};
 use super::upkeep::{Upkeep, give_back, unknown};
@@ -318,7 +318,7 @@ impl Upkeep<'_> {
         for package in bundle.packages {
             batch = batch.put_package(package);
         }
-        let name = bundle.assembly.name.clone();
+        let (name, created) = (bundle.assembly.name.clone(), bundle.assembly.created);
         batch = batch.put_assembly(bundle.assembly);
         for (secret, value) in bundle.secrets {
             batch = batch.put_secret(secret, name.clone(), value);
@@ -338,7 +338,8 @@ impl Upkeep<'_> {
         for version in bundle.versions {
             batch = batch.put_version(version);
         }
-        batch = batch.event(said(&name, now, body)).drop_document(moved::key(&name), Expected::Any);
+        batch = batch.event(said(&name, now, body));
+        batch = moved::imported_again(&**self.store, &name, created, batch).await?;
         if let Some((owner, natural)) = &claim {
             batch = batch.claim(natural.clone());
             for key in exported::keys_of(&**self.store, (owner, natural)).await? {
@@ -420,13 +421,16 @@ impl HandOver {
             batch = batch.put_document(exported(transfer, name, instance, file));
         }
         // The bundle lacks some processes, such as those that changed no version. So the store is asked for the last one.
-        let last = match store.processes_of(name, None, 1).await {
-            Ok(newest) => newest.first().map(|process| process.id),
+        let moved = async {
+            let last = store.processes_of(name, None, 1).await?.pop().map(|process| process.id);
+            let to = MovedTo::File(file.to_owned());
+            with_moved(&*store, name, Moved { to, last, created: Some(bundle.assembly.created) }).await
+        };
+        let moved = match moved.await {
+            Ok(moved) => moved,
             Err(error) => return Err(give_back(&*store, lease, error.into()).await),
         };
-        batch =
-            batch.put_document(moved(name, MovedTo::File(file.to_owned()), last, bundle.assembly.created));
-        let batch = batch.drop_assembly(name.clone());
+        let batch = batch.put_document(moved).drop_assembly(name.clone());
         match store.commit(&lease, batch).await {
             Ok(_) => Ok(store.release(lease).await?),
             Err(error) => Err(give_back(&*store, lease, error.into()).await),
