@@ -1612,6 +1612,31 @@ fn the_instance_of_an_exported_application_is_not_adopted() {
     assert!(found.contains("i-two: adopted, application `machine-i-two`"), "{found}");
 }
 
+/// The applications of a factory are exported, and then the factory is removed. Another factory with the same manifest may
+/// find their instances, and must not adopt them.
+#[test]
+fn an_exported_instance_outlives_its_factory() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-one"]);
+    env.ok(&["export", "vm"]);
+    second_factory(&env, "staging", "cloud");
+    env.write("cloud2/trace", "");
+    env.write("cloud2/i-one", r#"{"ip": "203.0.113.9", "size": "huge"}"#);
+    second_factory(&env, "other", "cloud2");
+    // While the factory exists, windlass knows that a factory with another configuration finds other instances.
+    assert_snapshot!(env.ok(&["app", "discover", "other", "--dry-run"]).out(), @"i-one: new");
+    env.ok(&["env", "service", "rm", "default", "factory"]);
+    env.ok(&["app", "destroy", "factory"]);
+    let found = env.ok(&["app", "discover", "staging"]).out();
+    assert_snapshot!(found, @"i-one: exported: it is the instance of `vm`, which was exported to `vm.export`, and its factory `factory` no longer exists; if no other store manages it, adopt it with `windlass app discover staging --exported`");
+    // Another factory with the name of the removed one makes no difference.
+    second_factory(&env, "factory", "cloud2");
+    assert_eq!(env.ok(&["app", "discover", "staging"]).out(), found);
+    assert_snapshot!(env.ok(&["app", "discover", "staging", "--exported"]).out(), @"i-one: adopted, application `machine-i-one`");
+    env.ok(&["app", "forget", "machine-i-one", "--yes"]);
+    assert_snapshot!(env.ok(&["app", "discover", "staging"]).out(), @"i-one: adopted, application `machine-i-one`");
+}
+
 /// A discovered instance that was created outside of windlass becomes an application. An application whose
 /// instance is no longer found stays.
 #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use windlass_driver::Package;
 use windlass_model::assembly::PackageDigest;
-use windlass_model::document::Expected;
+use windlass_model::document::{DocumentDraft, Expected};
 use windlass_model::record::{
     AssemblyRecord, ElementRecord, Event as Happening, EventDraft, InstanceRecord, Intent, PackageRecord,
     PairRecord, ProcessRecord, VersionRecord,
@@ -16,7 +16,6 @@ use windlass_model::{AssemblyName, Clock, ProcessId, Timestamp, TransferId};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease, Snapshot, Store, StoreError};
 
-use super::exported::{self, exported};
 use super::imported::{imported, time_of_import};
 use super::moved::{self, Moved, with_moved};
 use super::previous::last_of_assembly;
@@ -25,6 +24,7 @@ use super::upkeep::{Upkeep, give_back, unknown};
 use crate::claim::refuse_claimed;
 use crate::commands;
 use crate::error::{EngineError, Loss, MovedTo};
+use crate::exported::{self, exported};
 use crate::keeper::{Leases, renewing};
 use crate::stop::Stop;
 
@@ -366,6 +366,19 @@ fn owned(bundle: &Bundle) -> Option<(&AssemblyName, &str)> {
     bundle.assembly.owner.as_ref().zip(natural)
 }
 
+/// Returns the documents which record that the assembly in `bundle` was exported to `file`.
+async fn documents(store: &dyn Store, bundle: &Bundle, file: &str) -> Result<Vec<DocumentDraft>, StoreError> {
+    let AssemblyRecord { name, created, .. } = &bundle.assembly;
+    // The bundle lacks some processes, such as those that changed no version. So the store is asked for the last one.
+    let last = store.processes_of(name, None, 1).await?.pop().map(|process| process.id);
+    let moved = Moved { to: MovedTo::File(file.to_owned()), last, created: Some(*created) };
+    let mut documents = vec![with_moved(store, name, moved).await?];
+    if let (Some(transfer), Some(instance)) = (&bundle.transfer, owned(bundle)) {
+        documents.push(exported(store, transfer, name, instance, file).await?);
+    }
+    Ok(documents)
+}
+
 /// Refuses packages whose content doesn't match their digest.
 fn intact(bundle: &Bundle) -> Result<(), EngineError> {
     for record in &bundle.packages {
@@ -417,20 +430,11 @@ impl HandOver {
             let body = Happening::Exported { transfer, file: file.to_owned() };
             batch = batch.event(said(name, clock.now(), body));
         }
-        if let (Some(transfer), Some(instance)) = (&bundle.transfer, owned(&bundle)) {
-            batch = batch.put_document(exported(transfer, name, instance, file));
-        }
-        // The bundle lacks some processes, such as those that changed no version. So the store is asked for the last one.
-        let moved = async {
-            let last = store.processes_of(name, None, 1).await?.pop().map(|process| process.id);
-            let to = MovedTo::File(file.to_owned());
-            with_moved(&*store, name, Moved { to, last, created: Some(bundle.assembly.created) }).await
-        };
-        let moved = match moved.await {
-            Ok(moved) => moved,
+        let documents = match documents(&*store, &bundle, file).await {
+            Ok(documents) => documents,
             Err(error) => return Err(give_back(&*store, lease, error.into()).await),
         };
-        let batch = batch.put_document(moved).drop_assembly(name.clone());
+        let batch = documents.into_iter().fold(batch, Batch::put_document).drop_assembly(name.clone());
         match store.commit(&lease, batch).await {
             Ok(_) => Ok(store.release(lease).await?),
             Err(error) => Err(give_back(&*store, lease, error.into()).await),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::time::sleep;
-use windlass_engine::{Desired, EngineError, Request, Stop};
+use windlass_engine::{Desired, EngineError, Request, Stop, exported_instances};
 use windlass_model::assembly::{Cluster, Element, ElementKind, Property, Referent, Topology};
 use windlass_model::document::{DocumentDraft, DocumentKey, DocumentScope, Expected};
 use windlass_model::record::{AssemblyRecord, Effect, Intent, ProcessStatus};
@@ -366,4 +366,29 @@ async fn old_names_of_earlier_builds_are_refused() {
     assert!(refused.to_string().contains("`t` was renamed to `u`"), "{refused}");
     rig.down("u").await.unwrap();
     rig.up(desired).await.unwrap();
+}
+
+/// Earlier builds stored neither the manifest of the factory nor the time at which the factory was created.
+#[tokio::test(start_paused = true)]
+async fn exports_of_earlier_builds_are_read() {
+    let rig = Rig::new(Effect::Repeatable);
+    for name in ["factory", "other"] {
+        rig.up(called(Sketch::new(&["a"]).desired(), name)).await.unwrap();
+    }
+    let body = json!({"application": "vm", "owner": "factory", "natural": "i-1", "file": "vm.export"});
+    put_earlier(&rig, "exported", "a1b2", body).await;
+    let found = async || {
+        let [instance] = &exported_instances(&rig.store).await.unwrap()[..] else { panic!("one export") };
+        let mut finders = Vec::new();
+        for name in ["factory", "machines", "other"] {
+            let record = rig.store.assembly(&assembly_name(name)).await.unwrap();
+            finders.extend(record.filter(|record| instance.may_be_found_by(record)).map(|_| name));
+        }
+        finders
+    };
+    assert_eq!(found().await, ["factory"]);
+    rename(&rig, "factory", "machines").await.unwrap();
+    assert_eq!(found().await, ["machines"]);
+    rig.down("machines").await.unwrap();
+    assert_eq!(found().await, ["other"]);
 }
