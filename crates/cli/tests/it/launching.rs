@@ -1197,21 +1197,24 @@ fn a_factory_gets_another_name() {
     env.ok(&["app", "destroy", "b", "c", "vm-1", "machines"]);
 }
 
-/// Two launches with the same name are queued. The second launch is refused, and does not change the assembly
-/// of the first.
+/// A queued launch reserves its name. Other commands that would create an assembly with this name are refused.
 #[test]
-fn a_queued_launch_changes_no_assembly() {
+fn a_queued_launch_reserves_its_name() {
     let env = cloud();
-    for size in ["small", "large"] {
-        let size = format!("configuration.size={size}");
-        env.ok(&["app", "launch", "VM", "--queue", "--name", "twice", "-p", &size]);
+    env.ok(&["app", "launch", "VM", "--queue"]);
+    let launch = ["app", "launch", "VM", "--name", "vm"];
+    for options in [&[][..], &["--queue"], &["--dry-run"]] {
+        let refused = env.refuses(&[&launch, options].concat());
+        assert!(refused.starts_with("error[WL0752]: the name `vm` is reserved by"), "{refused}");
     }
-    let daemon = env.spawn(&["run", "--health", "0"]);
-    until("the second one is refused", || daemon.stdout().contains("is the name of an assembly"));
-    daemon.signal(rustix::process::Signal::INT);
-    assert_eq!(daemon.end().code(), Some(0));
+    env.write("vm.assembly.yaml", "name: assembly::vm::1.0\ncomposition: {}\n");
+    for command in [&["up"][..], &["plan"], &["adopt"]] {
+        let refused = env.refuses(&[command, &["vm.assembly.yaml", "--name", "vm"]].concat());
+        assert!(refused.starts_with("error[WL0501]: the name `vm` is reserved by"), "{refused}");
+    }
+    daemon_until(&env, " completed", 1);
     assert_eq!(machines(&env), 1);
-    assert_eq!(env.json(&["history", "twice"])["processes"].as_array().unwrap().len(), 1);
+    assert_eq!(env.json(&["history", "vm"])["processes"].as_array().unwrap().len(), 1);
 }
 
 /// Runs the daemon until it has printed `text` so many times.

@@ -184,7 +184,7 @@ impl<'e> FoundRecorder<'e> {
                 Ok(Ok(()))
             }
             Ok(false) => {
-                let message = format!("there is an assembly `{name}`");
+                let message = format!("an assembly or a queued request has the name `{name}`");
                 Ok(Err(Failure::new(FailureKind::AlreadyExists, message)))
             }
             Err(error @ StoreError::Refused { .. }) => {

@@ -28,6 +28,7 @@ mod references;
 mod rename;
 mod replay;
 mod request;
+mod reserved;
 mod settle;
 mod transfer;
 mod turn;

@@ -20,6 +20,7 @@ use super::imported::{imported, time_of_import};
 use super::moved::{self, Moved, with_moved};
 use super::previous::last_of_assembly;
 use super::references::{leave, refuse_if_entangled, refuse_loss, stays};
+use super::reserved::refuse_if_reserved;
 use super::upkeep::{Upkeep, give_back, unknown};
 use crate::claim::refuse_claimed;
 use crate::commands;
@@ -233,7 +234,10 @@ impl Upkeep<'_> {
             let here = if here { Some(name.clone()) } else { self.present_name(name).await? };
             return Err(EngineError::ImportedBefore { name: name.clone(), at, here });
         }
-        if here { Err(EngineError::AlreadyHere(name.clone())) } else { Ok(()) }
+        if here {
+            return Err(EngineError::AlreadyHere(name.clone()));
+        }
+        refuse_if_reserved(&**self.store, name, None).await
     }
 
     /// Imports the assembly of a bundle. `lease` is the lease of this assembly. The function takes the leases of the

@@ -9,6 +9,7 @@ use windlass_model::{ProcessId, RequestId, Seq};
 use super::{Harness, commit, leased};
 use crate::batch::Batch;
 use crate::error::StoreError;
+use crate::holder::Holder;
 use crate::store::Store;
 use crate::testing::samples::{name, request, value};
 
@@ -39,7 +40,8 @@ pub async fn are_left_without_a_lease(harness: &impl Harness) {
     assert!(store.asked(RequestId(4)).await.unwrap().is_none());
 }
 
-/// A name is reserved by an open request and by an assembly. Of several requests at the same time, one gets the name.
+/// A name is reserved by an open request, by an assembly, and by the holder of its lease. Of several requests at the same
+/// time, one gets the name.
 pub async fn reserve_a_name_once(harness: &impl Harness) {
     let stores = [harness.open().await, harness.open().await, harness.open().await];
     let requests = [3, 4, 5].map(|id| request(&name("h_bta"), id));
@@ -59,6 +61,16 @@ pub async fn reserve_a_name_once(harness: &impl Harness) {
         .await;
     assert!(!store.submit_new(&request(&name("shop"), 7), value(TEXT)).await.unwrap());
     assert_eq!(store.requests().await.unwrap().len(), 1);
+    // The holder of the lease may be creating an assembly.
+    let lease = leased(&*store, "fresh").await;
+    assert!(!store.submit_new(&request(&name("fresh"), 8), value(TEXT)).await.unwrap());
+    store.release(lease).await.unwrap();
+    assert!(store.submit_new(&request(&name("fresh"), 9), value(TEXT)).await.unwrap());
+    let batch = Batch::new().put_assembly(crate::testing::samples::assembly(&name("fresh"), &[]));
+    assert!(!store.create(&name("fresh"), &Holder::current("test"), batch.clone()).await.unwrap());
+    assert!(store.assembly(&name("fresh")).await.unwrap().is_none());
+    store.withdraw(RequestId(9)).await.unwrap();
+    assert!(store.create(&name("fresh"), &Holder::current("test"), batch).await.unwrap());
 }
 
 /// After the end of a request, the store keeps the final record of the request, and drops the sealed content of the
