@@ -3,7 +3,7 @@
 //!
 //! The batch that exports an application also stores a document, whose key is the id of the export. So the document
 //! stays if the name of the application is used again. If an application of this store gets the instance again, windlass
-//! drops the document. An import or an adoption can give an application the instance.
+//! drops the document. An import, an adoption or a launch can give an application the instance.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -134,6 +134,20 @@ pub(crate) async fn keys_of(
     let factory = store.assembly(owner).await?;
     found.retain(|instance| factory.as_ref().is_some_and(|factory| instance.may_be_found_by(factory)));
     Ok(found.into_iter().map(|instance| instance.key).collect())
+}
+
+/// Drops the documents which record that the instance `natural` was exported, because the launch of the application `name`
+/// has reported this instance.
+pub(crate) async fn forget_launched(
+    store: &dyn Store,
+    name: &AssemblyName,
+    natural: &str,
+) -> Result<(), StoreError> {
+    let Some(owner) = store.assembly(name).await?.and_then(|record| record.owner) else { return Ok(()) };
+    for key in keys_of(store, (&owner, natural)).await? {
+        store.drop_document(&key, Expected::Any).await?;
+    }
+    Ok(())
 }
 
 /// Returns the changed documents after the renaming of a factory that was created at the time `created`.

@@ -1640,6 +1640,17 @@ fn an_exported_instance_outlives_its_factory() {
     assert_snapshot!(env.ok(&["app", "discover", "staging"]).out(), @"i-one: adopted, application `machine-i-one`");
 }
 
+/// An application was exported, and a new application got its instance by a launch. The export then no longer matters.
+#[test]
+fn a_launch_takes_over_an_exported_instance() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-one"]);
+    env.ok(&["export", "vm"]);
+    env.ok(&["app", "launch", "VM", "--name", "second", "-p", "configuration.id=i-one"]);
+    env.ok(&["app", "forget", "second", "--yes"]);
+    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @"i-one: adopted, application `machine-i-one`");
+}
+
 /// A discovered instance that was created outside of windlass becomes an application. An application whose
 /// instance is no longer found stays.
 #[test]
