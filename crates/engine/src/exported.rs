@@ -150,6 +150,18 @@ pub(crate) async fn forget_launched(
     Ok(())
 }
 
+/// Returns the present name of the factory of an exported application; `None` if the factory no longer exists, or if this
+/// store did not make the export.
+pub(crate) async fn present_factory(
+    store: &dyn Store,
+    transfer: &TransferId,
+) -> Result<Option<AssemblyName>, StoreError> {
+    let Some(document) = store.document(&key(transfer)).await? else { return Ok(None) };
+    let Some(content) = read(document.version, document.body) else { return Ok(None) };
+    let owner = store.assembly(&content.owner).await?;
+    Ok(is_same(&content, owner.map(|owner| owner.created)).then_some(content.owner))
+}
+
 /// Returns the changed documents after the renaming of a factory that was created at the time `created`.
 pub(crate) async fn renamed(
     store: &dyn Store,

@@ -1651,6 +1651,23 @@ fn a_launch_takes_over_an_exported_instance() {
     assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @"i-one: adopted, application `machine-i-one`");
 }
 
+/// An import finds the factory of an application after the factory was renamed, even if another factory now has the old
+/// name.
+#[test]
+fn an_application_is_imported_after_its_factory_was_renamed() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-one"]);
+    env.ok(&["export", "vm"]);
+    env.ok(&["rename", "factory", "machines"]);
+    second_factory(&env, "factory", "cloud2");
+    env.ok(&["import", "vm.export", "--dry-run"]);
+    env.ok(&["import", "vm.export"]);
+    assert_snapshot!(env.ok(&["app", "discover", "machines"]).out(), @"i-one: known, application `vm`");
+    env.ok(&["app", "reconfigure", "vm", "-p", "configuration.size=large"]);
+    env.ok(&["app", "destroy", "vm"]);
+    assert_eq!(machines(&env), 0);
+}
+
 /// A discovered instance that was created outside of windlass becomes an application. An application whose
 /// instance is no longer found stays.
 #[test]

@@ -2,6 +2,7 @@
 //! any time, the assembly belongs to exactly one of three places: the first store, the bundle, or the second store.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use windlass_model::record::{
     AssemblyRecord, ElementRecord, Event as Happening, EventDraft, InstanceRecord, Intent, PackageRecord,
     PairRecord, ProcessRecord, VersionRecord,
 };
+use windlass_model::rename::Renaming;
 use windlass_model::{AssemblyName, Clock, ProcessId, Timestamp, TransferId};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease, Snapshot, Store, StoreError};
@@ -191,6 +193,7 @@ impl Upkeep<'_> {
         stop: &Stop,
     ) -> Result<(), EngineError> {
         intact(&bundle)?;
+        let bundle = self.with_present_factory(bundle).await?;
         let name = bundle.assembly.name.clone();
         let lease = self.store.lease(&name, holder).await?;
         let visits = Leases::new(vec![lease.clone()]);
@@ -207,14 +210,31 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     /// The reason why the assembly can't be taken over.
-    pub async fn can_take_over(&self, bundle: &Bundle) -> Result<(), EngineError> {
-        intact(bundle)?;
+    pub async fn can_take_over(&self, bundle: Bundle) -> Result<(), EngineError> {
+        intact(&bundle)?;
+        let bundle = self.with_present_factory(bundle).await?;
         let name = &bundle.assembly.name;
-        self.is_new(name, bundle).await?;
+        self.is_new(name, &bundle).await?;
         for reference in &bundle.assembly.references {
             stays(&**self.store, reference, name).await?;
         }
         Ok(())
+    }
+
+    /// If the factory of an application was renamed after this store had exported the application, replaces the old name of
+    /// the factory in the bundle by the new name.
+    async fn with_present_factory(&self, mut bundle: Bundle) -> Result<Bundle, EngineError> {
+        let (Some(from), Some(transfer)) = (bundle.assembly.owner.clone(), &bundle.transfer) else {
+            return Ok(bundle);
+        };
+        match exported::present_factory(&**self.store, transfer).await? {
+            Some(to) if to != from => {
+                let (packages, secrets) = (mem::take(&mut bundle.packages), mem::take(&mut bundle.secrets));
+                let renamed = Renaming { from, to }.record(&bundle).expect("a bundle is plain data");
+                Ok(Bundle { packages, secrets, ..renamed })
+            }
+            _ => Ok(bundle),
+        }
     }
 
     /// Returns an error if the bundle can't be imported into this store. There are three reasons:
