@@ -7,6 +7,8 @@ use windlass_model::AssemblyName;
 use windlass_model::record::{Failure, FailureKind};
 use windlass_store::{Lease, Store, StoreError};
 
+use crate::exported::forget_launched;
+
 /// Tells whether a call launches an application. The report of such a call contains the id of a new instance, and the
 /// engine must [`claim`] this id.
 pub(crate) fn is_needed(call: &Call) -> bool {
@@ -30,6 +32,8 @@ pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
 /// the call that launches the application. If the natural id contains a secret, the function does not reserve the id. The
 /// call then fails later, because the engine refuses such a report.
 ///
+/// If the instance belonged to an exported application before, windlass no longer treats it as exported.
+///
 /// # Errors
 /// - If another application of the factory has the id, the launch has failed. If this launch has created an
 ///   instance nevertheless, no application manages the instance.
@@ -45,7 +49,12 @@ pub(crate) async fn claim(
     if secrets.iter().any(|secret| !secret.is_empty() && natural.contains(secret.as_str())) {
         return Ok(());
     }
-    match store.claim(lease, natural).await {
+    let claimed_id = async {
+        store.claim(lease, natural).await?;
+        // After a crash here, the call is still open. The next process then repeats both actions.
+        forget_launched(store, &lease.scope, natural).await
+    };
+    match claimed_id.await {
         Ok(()) => Ok(()),
         Err(StoreError::Claimed { natural_id, by, .. }) => Err(claimed(&natural_id, &by)),
         Err(error) => {

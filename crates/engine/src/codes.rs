@@ -11,7 +11,8 @@ windlass_source::codes! {
     NAME_TAKEN = "WL0501", "name of another assembly",
         "An assembly with this name was created from another descriptor. `up` does not turn one assembly \
          into another, so it has started no step. A launch of an application never changes an existing \
-         assembly, even if the launch was queued before that assembly was created.\n\n\
+         assembly, even if the launch was queued before that assembly was created. A queued launch reserves the \
+         name of its application.\n\n\
          Choose another name with `--name`, or remove the other assembly with `windlass down NAME` first.";
     NOTHING = "WL0502", "no assembly to change",
         "The intent changes an existing assembly, and this project has none. Nothing was changed.\n\n\

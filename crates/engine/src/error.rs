@@ -47,6 +47,16 @@ pub enum EngineError {
         /// The name of the existing assembly's descriptor.
         other: DescriptorName,
     },
+    /// The requested name is reserved. The queued launch of an application will create an assembly of this name.
+    #[error(
+        "the name `{name}` is reserved by {request}, the queued launch of an application; execute {request} with `windlass run`, withdraw it with `windlass cancel {name} {request}`, or choose another name"
+    )]
+    NameReserved {
+        /// The name that is reserved.
+        name: AssemblyName,
+        /// The id of the queued request.
+        request: RequestId,
+    },
     /// The intent can only change an existing assembly, but the assembly does not exist.
     #[error("there is no assembly to change")]
     Nothing,
@@ -376,7 +386,7 @@ impl EngineError {
             Self::Store(error) => error.code(),
             Self::Lifecycle(error) => code_of_plan(error),
             Self::Unknown { .. } => codes::UNKNOWN,
-            Self::NameTaken { .. } => codes::NAME_TAKEN,
+            Self::NameTaken { .. } | Self::NameReserved { .. } => codes::NAME_TAKEN,
             Self::Nothing => codes::NOTHING,
             Self::GoingDown(_) => codes::GOING_DOWN,
             Self::ForDescriptors { .. } | Self::PartOfApplication(_) => codes::FOR_DESCRIPTORS,
@@ -425,7 +435,7 @@ impl EngineError {
     pub fn is_input(&self) -> bool {
         match self {
             Self::Unknown { .. } | Self::NameTaken { .. } | Self::Nothing | Self::AlreadyHere(_) => true,
-            Self::NameInUse { .. } | Self::Moved { .. } => true,
+            Self::NameReserved { .. } | Self::NameInUse { .. } | Self::Moved { .. } => true,
             Self::GoingDown(_)
             | Self::ForDescriptors { .. }
             | Self::PartOfApplication(_)

@@ -151,6 +151,7 @@
 //! | [`call_outcome`] | the outcome of a call, computed from the report of its driver |
 //! | [`check_failure`], [`halving`] | the recorded failure of a health check; the bad elements of a failed batch |
 //! | `recordings`, `recorder` | keep the input and output of some jobs of applications, for the authors of scripts |
+//! | `exported` | the instances of exported applications |
 //! | `claim` | claims the natural ids of applications in the store |
 //! | `journal` | the records of jobs, before and after they run |
 //! | `panic` | converts faults of drivers, such as panics, to failures |
@@ -172,6 +173,7 @@ mod current;
 mod dispatch;
 pub mod engine;
 pub mod error;
+mod exported;
 pub mod halving;
 pub mod host;
 mod journal;
@@ -198,13 +200,14 @@ pub use claim::claimed;
 pub use commands::{KEPT_COMMANDS, command};
 pub use engine::{
     Absence, Answer, Argument, Arguments, BaseVersion, Bundle, CheckEnd, Checked, Condition, Consent,
-    Desired, DestructivePlan, DiscoveryQuery, DutyTurn, Ended, Engine, EngineEnv, ExportedInstance,
-    FactoryDuty, ForgottenPart, ForgottenRecords, FoundRecorder, HandOver, Offer, Options, PlanFingerprint,
-    Prepared, Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Resumed, Seen, Selection, Turn,
-    TurnTime, UpOptions, Upkeep, calls_of, check, check_under, conditions, exported_instances, fingerprint,
-    inventory, is_destroyed, monitor_of, offer, outputs, resume, take_turn,
+    Desired, DestructivePlan, DiscoveryQuery, DutyTurn, Ended, Engine, EngineEnv, FactoryDuty, ForgottenPart,
+    ForgottenRecords, FoundRecorder, HandOver, Offer, Options, PlanFingerprint, Prepared, Preview, Pruned,
+    PublishedOutputs, RecordedSecrets, Request, Resumed, Seen, Selection, Turn, TurnTime, UpOptions, Upkeep,
+    calls_of, check, check_under, conditions, fingerprint, inventory, is_destroyed, monitor_of, offer,
+    outputs, resume, take_turn,
 };
 pub use error::{EngineError, Lack, Loss, MovedTo, NameUse, ProtectedPart, Unplaced};
+pub use exported::{ExportedInstance, exported_instances};
 pub use machine::Tally;
 pub use outdated_inputs::OutdatedInputs;
 pub use places::Places;

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use windlass_driver::Call;
-use windlass_model::record::PairKey;
+use windlass_model::record::{ElementRecord, PairKey};
 use windlass_model::resolve::{Answer, Lookup, Output, ResolveError, Resolver};
 use windlass_model::{Action, ElementName, InstanceId, PropertyName, Side, Transition};
 use windlass_secret::{SecretRef, Sensitive};
@@ -68,19 +68,27 @@ pub(crate) fn note_readers(world: &mut World, action: &Action, before: &Publishe
     }
     let now = Published::of(world, &before.element);
     let names: BTreeSet<&PropertyName> = before.outputs.keys().chain(now.outputs.keys()).collect();
-    // A re-created element may publish an output only when it starts. Then the value from before the re-creation counts.
-    let unchanged: BTreeSet<&PropertyName> =
-        world.instances.unchanged_outputs(&before.element).map(|(name, _)| name).collect();
-    let is_back = |name: &PropertyName| !before.outputs.contains_key(name) && unchanged.contains(name);
-    let changed: Vec<PropertyName> = names
-        .into_iter()
-        .filter(|name| before.outputs.get(*name) != now.outputs.get(*name) && !is_back(name))
-        .cloned()
-        .collect();
+    let is_changed = |name: &&PropertyName| before.outputs.get(*name) != now.outputs.get(*name);
+    let changed: Vec<PropertyName> = names.into_iter().filter(is_changed).cloned().collect();
     if changed.is_empty() {
         return;
     }
-    for (reader, property, was, is) in reread(world, before, &changed) {
+    // A re-created element may publish the value of its former instance only when it starts, and another value before.
+    // The readers that were configured before the re-creation still have the value of the former instance.
+    let unchanged: BTreeSet<&PropertyName> =
+        world.instances.unchanged_outputs(&before.element).map(|(name, _)| name).collect();
+    let new: Vec<PropertyName> = changed.iter().filter(|name| !unchanged.contains(name)).cloned().collect();
+    let installed_by =
+        world.elements.get(&before.element).and_then(|record| Some(record.made.as_ref()?.installed_by));
+    let is_older = |record: &ElementRecord| {
+        record.made.as_ref().is_some_and(|made| Some(made.configured_by) < installed_by)
+    };
+    let mut outdated = reread(world, before, &changed);
+    outdated.retain(|(reader, ..)| world.elements.get(reader).is_some_and(|record| !is_older(record)));
+    let mut of_older = reread(world, before, &new);
+    of_older.retain(|(reader, ..)| world.elements.get(reader).is_some_and(is_older));
+    outdated.append(&mut of_older);
+    for (reader, property, was, is) in outdated {
         let Some(record) = world.elements.get_mut(&reader) else { continue };
         match record.outdated.get(&property) {
             Some(first) if first.is_some() && *first == is => drop(record.outdated.remove(&property)),

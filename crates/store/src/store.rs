@@ -92,8 +92,11 @@ pub trait Store: Send + Sync {
     async fn submit(&self, request: &RequestRecord, asked: Sensitive<Vec<u8>>) -> Result<(), StoreError>;
 
     /// Submits a request that creates an assembly, as [`submit`](Self::submit) does. If an assembly or an open request
-    /// has the name already, changes nothing and returns `false`. So of several programs that submit requests with the
-    /// same name at the same time, only one gets the name.
+    /// has the name already, or if a lease on the name is held, changes nothing and returns `false`. So of several
+    /// programs that submit requests with the same name at the same time, only one gets the name.
+    ///
+    /// The holder of a lease on the name may be creating an assembly. Before it does so, it reads the open requests. So
+    /// either the holder finds this request, or this function finds the lease.
     async fn submit_new(
         &self,
         request: &RequestRecord,
@@ -133,14 +136,15 @@ pub trait Store: Send + Sync {
     async fn room(&self) {}
 
     /// Takes the lease on an assembly, commits the first batch of the assembly, and releases the lease. If
-    /// the assembly exists already, changes nothing and returns `false`.
+    /// the assembly exists already, or an open request has its name, changes nothing and returns `false`.
     ///
     /// # Errors
     /// The errors of [`lease`](Self::lease) and [`commit`](Self::commit).
     async fn create(&self, scope: &AssemblyName, holder: &Holder, batch: Batch) -> Result<bool, StoreError> {
         let lease = self.lease(scope, holder).await?;
         let created = async {
-            if self.assembly(scope).await?.is_some() {
+            let is_asked = self.requests().await?.iter().any(|request| request.assembly == *scope);
+            if is_asked || self.assembly(scope).await?.is_some() {
                 return Ok(false);
             }
             self.commit(&lease, batch).await.map(|_| true)

@@ -51,7 +51,7 @@ impl Windlass {
     }
 
     /// Submits a request that creates an assembly, and reserves the name of the assembly. Returns `None` if an assembly
-    /// or another open request has the name.
+    /// or another open request has the name, or if another program may be creating an assembly of this name.
     pub(crate) async fn ask_to_create(
         &self,
         name: &AssemblyName,

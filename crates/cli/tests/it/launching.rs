@@ -1197,21 +1197,24 @@ fn a_factory_gets_another_name() {
     env.ok(&["app", "destroy", "b", "c", "vm-1", "machines"]);
 }
 
-/// Two launches with the same name are queued. The second launch is refused, and does not change the assembly
-/// of the first.
+/// A queued launch reserves its name. Other commands that would create an assembly with this name are refused.
 #[test]
-fn a_queued_launch_changes_no_assembly() {
+fn a_queued_launch_reserves_its_name() {
     let env = cloud();
-    for size in ["small", "large"] {
-        let size = format!("configuration.size={size}");
-        env.ok(&["app", "launch", "VM", "--queue", "--name", "twice", "-p", &size]);
+    env.ok(&["app", "launch", "VM", "--queue"]);
+    let launch = ["app", "launch", "VM", "--name", "vm"];
+    for options in [&[][..], &["--queue"], &["--dry-run"]] {
+        let refused = env.refuses(&[&launch, options].concat());
+        assert!(refused.starts_with("error[WL0752]: the name `vm` is reserved by"), "{refused}");
     }
-    let daemon = env.spawn(&["run", "--health", "0"]);
-    until("the second one is refused", || daemon.stdout().contains("is the name of an assembly"));
-    daemon.signal(rustix::process::Signal::INT);
-    assert_eq!(daemon.end().code(), Some(0));
+    env.write("vm.assembly.yaml", "name: assembly::vm::1.0\ncomposition: {}\n");
+    for command in [&["up"][..], &["plan"], &["adopt"]] {
+        let refused = env.refuses(&[command, &["vm.assembly.yaml", "--name", "vm"]].concat());
+        assert!(refused.starts_with("error[WL0501]: the name `vm` is reserved by"), "{refused}");
+    }
+    daemon_until(&env, " completed", 1);
     assert_eq!(machines(&env), 1);
-    assert_eq!(env.json(&["history", "twice"])["processes"].as_array().unwrap().len(), 1);
+    assert_eq!(env.json(&["history", "vm"])["processes"].as_array().unwrap().len(), 1);
 }
 
 /// Runs the daemon until it has printed `text` so many times.
@@ -1610,6 +1613,59 @@ fn the_instance_of_an_exported_application_is_not_adopted() {
     env.ok(&["app", "forget", "machine-i-two", "--yes"]);
     let found = env.ok(&["app", "discover", "machines"]).out();
     assert!(found.contains("i-two: adopted, application `machine-i-two`"), "{found}");
+}
+
+/// The applications of a factory are exported, and then the factory is removed. Another factory with the same manifest may
+/// find their instances, and must not adopt them.
+#[test]
+fn an_exported_instance_outlives_its_factory() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-one"]);
+    env.ok(&["export", "vm"]);
+    second_factory(&env, "staging", "cloud");
+    env.write("cloud2/trace", "");
+    env.write("cloud2/i-one", r#"{"ip": "203.0.113.9", "size": "huge"}"#);
+    second_factory(&env, "other", "cloud2");
+    // While the factory exists, windlass knows that a factory with another configuration finds other instances.
+    assert_snapshot!(env.ok(&["app", "discover", "other", "--dry-run"]).out(), @"i-one: new");
+    env.ok(&["env", "service", "rm", "default", "factory"]);
+    env.ok(&["app", "destroy", "factory"]);
+    let found = env.ok(&["app", "discover", "staging"]).out();
+    assert_snapshot!(found, @"i-one: exported: it is the instance of `vm`, which was exported to `vm.export`, and its factory `factory` no longer exists; if no other store manages it, adopt it with `windlass app discover staging --exported`");
+    // Another factory with the name of the removed one makes no difference.
+    second_factory(&env, "factory", "cloud2");
+    assert_eq!(env.ok(&["app", "discover", "staging"]).out(), found);
+    assert_snapshot!(env.ok(&["app", "discover", "staging", "--exported"]).out(), @"i-one: adopted, application `machine-i-one`");
+    env.ok(&["app", "forget", "machine-i-one", "--yes"]);
+    assert_snapshot!(env.ok(&["app", "discover", "staging"]).out(), @"i-one: adopted, application `machine-i-one`");
+}
+
+/// An application was exported, and a new application got its instance by a launch. The export then no longer matters.
+#[test]
+fn a_launch_takes_over_an_exported_instance() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-one"]);
+    env.ok(&["export", "vm"]);
+    env.ok(&["app", "launch", "VM", "--name", "second", "-p", "configuration.id=i-one"]);
+    env.ok(&["app", "forget", "second", "--yes"]);
+    assert_snapshot!(env.ok(&["app", "discover", "factory"]).out(), @"i-one: adopted, application `machine-i-one`");
+}
+
+/// An import finds the factory of an application after the factory was renamed, even if another factory now has the old
+/// name.
+#[test]
+fn an_application_is_imported_after_its_factory_was_renamed() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-one"]);
+    env.ok(&["export", "vm"]);
+    env.ok(&["rename", "factory", "machines"]);
+    second_factory(&env, "factory", "cloud2");
+    env.ok(&["import", "vm.export", "--dry-run"]);
+    env.ok(&["import", "vm.export"]);
+    assert_snapshot!(env.ok(&["app", "discover", "machines"]).out(), @"i-one: known, application `vm`");
+    env.ok(&["app", "reconfigure", "vm", "-p", "configuration.size=large"]);
+    env.ok(&["app", "destroy", "vm"]);
+    assert_eq!(machines(&env), 0);
 }
 
 /// A discovered instance that was created outside of windlass becomes an application. An application whose

@@ -73,6 +73,51 @@ fn the_old_name_is_free_after_the_renamed_assembly_was_removed() {
     assert!(refused.contains("`h_bta` was renamed to `last`"), "{refused}");
 }
 
+/// An assembly gets a name that another assembly had before, and is then renamed or exported. The old names of the first
+/// assembly must still lead to the first assembly.
+#[test]
+fn the_old_name_stays_protected_after_a_namesake_was_moved() {
+    let env = TestEnv::up();
+    env.ok(&["rename", "h_bta", "first"]);
+    env.ok(&["rename", "first", "last"]);
+    env.ok(&["up", "h_bta", "--name", "first", "--force"]);
+    env.ok(&["rename", "first", "other"]);
+    let refused = env.refuses(&["up", "h_bta"]);
+    assert!(refused.contains("`h_bta` was renamed to `last`"), "{refused}");
+    // The assembly that had this name last is named first.
+    let refused = env.refuses(&["up", "h_bta", "--name", "first"]);
+    assert!(refused.contains("`first` was renamed to `other`"), "{refused}");
+    env.ok(&["down", "other"]);
+    let refused = env.refuses(&["up", "h_bta", "--name", "first"]);
+    assert!(refused.contains("`first` was renamed to `last`"), "{refused}");
+    env.ok(&["up", "h_bta", "--name", "first", "--force"]);
+    env.ok(&["export", "first"]);
+    let refused = env.refuses(&["up", "h_bta"]);
+    assert!(refused.contains("`h_bta` was renamed to `last`"), "{refused}");
+    // The import of `first` says nothing about the assembly `last`.
+    env.ok(&["import", "first.export"]);
+    env.ok(&["down", "first"]);
+    let refused = env.refuses(&["up", "h_bta"]);
+    assert!(refused.contains("`h_bta` was renamed to `last`"), "{refused}");
+    env.ok(&["down", "last"]);
+    env.ok(&["up", "h_bta"]);
+}
+
+/// Two assemblies were exported under one name, and the later one was imported again. The earlier one is still protected.
+#[test]
+fn an_import_keeps_the_protection_of_an_earlier_export() {
+    let env = TestEnv::small("effect: repeatable", &[]);
+    env.ok(&["up", "small"]);
+    env.ok(&["rename", "small", "shop"]);
+    env.ok(&["up", "small", "--force"]);
+    env.ok(&["export", "small"]);
+    env.ok(&["import", "small.export"]);
+    env.ok(&["rename", "small", "other"]);
+    env.ok(&["down", "other"]);
+    let refused = env.refuses(&["up", "small"]);
+    assert!(refused.contains("`small` was renamed to `shop`"), "{refused}");
+}
+
 /// An `adopt` under the old name would give the components of the assembly a second owner.
 #[test]
 fn the_old_name_adopts_no_components_of_another_assembly() {

@@ -22,12 +22,12 @@ use super::core::Engine;
 use super::discover::DiscoveryQuery;
 use super::draft::{Draft, PreviousState};
 use super::env::resources;
-use super::exported::ExportedInstance;
 use super::look::{Answered, Seen};
 use super::prepare::{beginning, event};
 use super::previous::{Records, SharedRecords, lock};
 use super::request::{Desired, Request};
 use crate::error::EngineError;
+use crate::exported::ExportedInstance;
 use crate::machine::Preparer;
 use crate::report;
 use crate::stop::Stop;
@@ -184,7 +184,7 @@ impl<'e> FoundRecorder<'e> {
                 Ok(Ok(()))
             }
             Ok(false) => {
-                let message = format!("there is an assembly `{name}`");
+                let message = format!("an assembly or a queued request has the name `{name}`");
                 Ok(Err(Failure::new(FailureKind::AlreadyExists, message)))
             }
             Err(error @ StoreError::Refused { .. }) => {

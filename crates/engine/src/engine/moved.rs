@@ -1,54 +1,84 @@
 //! The old names of renamed and exported assemblies. The components of such an assembly still exist, so an `up`
 //! under the old name would create them a second time. An `adopt` under the old name would give them a second owner.
 //!
-//! The batch that renames or exports an assembly also stores a document (see `Moved`). The document has the old name as
-//! its key, and contains the new name or the file of the export, and the time at which the assembly was created. The name
-//! and this time identify an assembly, because a later assembly may have the same name. If a later process has used the
-//! old name, the document is ignored.
+//! The batch that renames or exports an assembly also adds an entry to the document of the old name (see `Moved`). The
+//! entry contains the new name or the file of the export, and the time at which the assembly was created. The name and
+//! this time identify an assembly, because a later assembly may have the same name. Several assemblies can have had the
+//! name one after the other, so the document has an entry for each of them. If a later process has used the old name,
+//! an entry is ignored.
+//!
+//! All programs that change the document of a name hold the lease of this name.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use windlass_model::document::{DocumentDraft, DocumentKey, DocumentScope, Expected};
 use windlass_model::record::Intent;
 use windlass_model::{AssemblyName, ProcessId, Timestamp};
-use windlass_store::{Store, StoreError};
+use windlass_store::{Batch, Store, StoreError};
 
 use super::request::Request;
 use crate::error::{EngineError, MovedTo};
 
-/// The version of the format of [`Moved`] in the store.
-const VERSION: u32 = 1;
+/// The version of the format of [`Document`] in the store. A document of the version 1 contains a single [`Moved`].
+const VERSION: u32 = 2;
 
-/// The content of the document which records that an assembly was renamed or exported.
-#[derive(Debug, Serialize, Deserialize)]
-struct Moved {
-    to: MovedTo,
+/// The document of a name which assemblies had before they were renamed or exported.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Document {
+    /// The assemblies that had the name, the latest last.
+    moved: Vec<Moved>,
+}
+
+/// The record that an assembly was renamed or exported.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Moved {
+    /// The new name or the file of the assembly.
+    pub(super) to: MovedTo,
     /// The last recorded process under the old name at the time of the rename or export; `None` if there was none.
-    last: Option<ProcessId>,
+    pub(super) last: Option<ProcessId>,
     /// The time at which the assembly was created; `None` in a document of an earlier build of windlass. A rename or an
     /// export does not change this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    created: Option<Timestamp>,
+    pub(super) created: Option<Timestamp>,
 }
 
-/// Returns the document which records that the assembly `from` was renamed or exported. The assembly was created at the
-/// time `created`. `last` is the last process that the store keeps under the old name.
-pub(super) fn moved(
+/// Returns the document of the name `from`, with a new entry for the assembly that now loses this name. The function
+/// drops the entries of assemblies that no longer exist. The caller holds the lease of `from`.
+pub(super) async fn with_moved(
+    store: &dyn Store,
     from: &AssemblyName,
-    to: MovedTo,
-    last: Option<ProcessId>,
-    created: Timestamp,
-) -> DocumentDraft {
-    let created = Some(created);
-    DocumentDraft {
-        key: key(from),
-        expected: Expected::Any,
-        version: VERSION,
-        body: serde_json::to_value(Moved { to, last, created }).expect("it is plain data"),
-        secrets: None,
-        packages: BTreeSet::new(),
+    moved: Moved,
+) -> Result<DocumentDraft, StoreError> {
+    let mut kept = Vec::new();
+    for earlier in read(store, from).await? {
+        if earlier.created != moved.created && place_of(store, from, &earlier).await?.is_some() {
+            kept.push(earlier);
+        }
     }
+    kept.push(moved);
+    Ok(draft(from, kept))
+}
+
+/// Adds to `batch` the change of the document of the name `name` when an exported assembly is imported under this name.
+/// The assembly was created at the time `created`. The caller holds the lease of `name`.
+pub(super) async fn imported_again(
+    store: &dyn Store,
+    name: &AssemblyName,
+    created: Timestamp,
+    batch: Batch,
+) -> Result<Batch, StoreError> {
+    let mut others = read(store, name).await?;
+    others.retain(|moved| match moved.created {
+        Some(of) => of != created,
+        None => matches!(moved.to, MovedTo::Assembly(_)),
+    });
+    Ok(if others.is_empty() {
+        batch.drop_document(key(name), Expected::Any)
+    } else {
+        batch.put_document(draft(name, others))
+    })
 }
 
 /// Refuses an `up` or `adopt` under the old name of a renamed or exported assembly. The intent would create a second
@@ -74,43 +104,99 @@ pub(super) async fn refuse_if_moved(
 }
 
 /// Returns the present place of an assembly that had the name `name` before: the present name of the assembly, or the
-/// file of its export. The function follows several renames. Returns `None` if the assembly was not moved, or no longer
-/// exists.
+/// file of its export. If several such assemblies exist, returns the place of the assembly that had the name last. The
+/// function follows several renames. Returns `None` if no assembly was moved, or none of them exists.
 pub(super) async fn present_place(
     store: &dyn Store,
     name: &AssemblyName,
 ) -> Result<Option<MovedTo>, StoreError> {
-    let Some(Moved { mut to, created, last }) = read(store, name).await? else { return Ok(None) };
-    if is_used_since(store, name, last).await? {
-        return Ok(None);
+    for moved in read(store, name).await?.iter().rev() {
+        if is_used_since(store, name, moved.last).await? {
+            continue;
+        }
+        if let Some(place) = place_of(store, name, moved).await? {
+            return Ok(Some(place));
+        }
     }
+    Ok(None)
+}
+
+/// Returns the present place of the assembly that had the name `name` before, and is described by `moved`. Returns
+/// `None` if the assembly no longer exists.
+async fn place_of(
+    store: &dyn Store,
+    name: &AssemblyName,
+    moved: &Moved,
+) -> Result<Option<MovedTo>, StoreError> {
+    let Moved { mut to, created, .. } = moved.clone();
     let mut seen = BTreeSet::from([name.clone()]);
     loop {
         let MovedTo::Assembly(next) = &to else { return Ok(Some(to)) };
-        let record = store.assembly(next).await?;
-        if record.is_some_and(|record| created.is_none_or(|created| record.created == created)) {
+        if is_here(store, next, created).await? {
             return Ok(Some(to));
         }
         if !seen.insert(next.clone()) {
             return Ok(None);
         }
-        let Some(further) = read(store, next).await? else { return Ok(None) };
-        let is_same = match (created, further.created) {
-            (Some(created), Some(of)) => created == of,
-            _ => !is_used_since(store, next, further.last).await?,
-        };
-        if !is_same {
-            return Ok(None);
+        match further(store, next, created).await? {
+            Some(further) => to = further,
+            // An import between the two reads may have dropped the entry.
+            None => return Ok(is_here(store, next, created).await?.then_some(to)),
         }
-        to = further.to;
     }
 }
 
-async fn read(store: &dyn Store, name: &AssemblyName) -> Result<Option<Moved>, StoreError> {
-    // A newer version of windlass may have written this document in a newer format. This program can't read such
-    // a document, and ignores it.
-    let document = store.document(&key(name)).await?.filter(|document| document.version <= VERSION);
-    Ok(document.and_then(|document| serde_json::from_value(document.body).ok()))
+/// Returns where the assembly went that was created at the time `created`, and that lost the name `name`.
+async fn further(
+    store: &dyn Store,
+    name: &AssemblyName,
+    created: Option<Timestamp>,
+) -> Result<Option<MovedTo>, StoreError> {
+    for moved in read(store, name).await?.into_iter().rev() {
+        let is_same = match (created, moved.created) {
+            (Some(created), Some(of)) => created == of,
+            _ => !is_used_since(store, name, moved.last).await?,
+        };
+        if is_same {
+            return Ok(Some(moved.to));
+        }
+    }
+    Ok(None)
+}
+
+/// Tells whether an assembly of the name `name` exists that was created at the time `created`. Without this time, any
+/// assembly of the name counts.
+async fn is_here(
+    store: &dyn Store,
+    name: &AssemblyName,
+    created: Option<Timestamp>,
+) -> Result<bool, StoreError> {
+    let record = store.assembly(name).await?;
+    Ok(record.is_some_and(|record| created.is_none_or(|created| record.created == created)))
+}
+
+/// Reads the entries of the assemblies that had the name `name`, the latest last.
+async fn read(store: &dyn Store, name: &AssemblyName) -> Result<Vec<Moved>, StoreError> {
+    let Some(document) = store.document(&key(name)).await? else { return Ok(Vec::new()) };
+    let moved = |body: Value| match document.version {
+        1 => serde_json::from_value(body).map(|moved| vec![moved]),
+        VERSION => serde_json::from_value(body).map(|Document { moved }| moved),
+        // A newer version of windlass may have written this document in a newer format. This program can't read such
+        // a document, and ignores it.
+        _ => Ok(Vec::new()),
+    };
+    Ok(moved(document.body).unwrap_or_default())
+}
+
+fn draft(name: &AssemblyName, moved: Vec<Moved>) -> DocumentDraft {
+    DocumentDraft {
+        key: key(name),
+        expected: Expected::Any,
+        version: VERSION,
+        body: serde_json::to_value(Document { moved }).expect("it is plain data"),
+        secrets: None,
+        packages: BTreeSet::new(),
+    }
 }
 
 /// Tells whether the store has a process under the name `name` that is newer than the process `last`.
@@ -123,9 +209,8 @@ async fn is_used_since(
     Ok(newest > last)
 }
 
-/// Returns the key of the document which records that the assembly `name` was renamed or exported. When the assembly
-/// is imported again under this name, the import drops the document.
-pub(super) fn key(name: &AssemblyName) -> DocumentKey {
+/// Returns the key of the document of the name `name`.
+fn key(name: &AssemblyName) -> DocumentKey {
     DocumentKey {
         scope: DocumentScope::Project,
         kind: "moved".parse().expect("it is a valid kind"),

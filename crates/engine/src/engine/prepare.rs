@@ -21,6 +21,7 @@ use super::pending::PendingCalls;
 use super::prepared::Prepared;
 use super::references::{foreign_assemblies, leave, refuse_if_entangled, refuse_if_referenced};
 use super::request::Request;
+use super::reserved::refuse_if_reserved;
 use crate::error::EngineError;
 use crate::keeper::{Leases, Renewal, renewing};
 use crate::stop::Stop;
@@ -74,8 +75,11 @@ impl Engine {
         if snapshot.is_none() && request.desired.is_none() {
             return Err(self.unknown(name).await?);
         }
-        if snapshot.is_none() && !self.options.force {
-            refuse_if_moved(&*self.store, name, &request).await?;
+        if snapshot.is_none() {
+            refuse_if_reserved(&*self.store, name, queued).await?;
+            if !self.options.force {
+                refuse_if_moved(&*self.store, name, &request).await?;
+            }
         }
         let continues = snapshot.as_ref().and_then(|s| s.processes.last().map(|p| p.id));
         request = self.records().followed(request, snapshot.as_ref()).await?;

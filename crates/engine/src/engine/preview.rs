@@ -12,6 +12,7 @@ use super::look::{CheckScope, Seen};
 use super::moved::refuse_if_moved;
 use super::references::refuse_if_referenced;
 use super::request::Request;
+use super::reserved::refuse_if_reserved;
 use crate::error::EngineError;
 use crate::stop::Stop;
 
@@ -80,8 +81,11 @@ impl Engine {
         if snapshot.is_none() && request.desired.is_none() {
             return Err(self.unknown(name).await?);
         }
-        if snapshot.is_none() && !self.options.force {
-            refuse_if_moved(&*self.store, name, &request).await?;
+        if snapshot.is_none() {
+            refuse_if_reserved(&*self.store, name, None).await?;
+            if !self.options.force {
+                refuse_if_moved(&*self.store, name, &request).await?;
+            }
         }
         if let Some(recorded) = snapshot.take() {
             snapshot = Some(self.supposed(name, recorded, request.answer.clone()).await?);

@@ -192,7 +192,8 @@ impl Engine {
     }
 
     /// Submits a request that creates an assembly, as [`request`](Self::request) does, and reserves the name of the
-    /// assembly. Returns `None` if an assembly or another open request has the name.
+    /// assembly. Returns `None` if an assembly or another open request has the name, or if a program that holds the
+    /// lease of the name may be creating an assembly.
     ///
     /// # Errors
     /// [`EngineError::NeedsConsent`], or an error of the store.

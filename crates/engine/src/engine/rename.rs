@@ -8,13 +8,12 @@ use windlass_model::rename::Renaming;
 use windlass_model::{AssemblyName, ProcessId, Seq};
 use windlass_store::{Batch, Holder, Lease, Rename, StoreError};
 
-use super::exported;
-use super::moved::moved;
+use super::moved::{Moved, with_moved};
 use super::references::{leave, refuse_if_entangled};
 use super::upkeep::{Upkeep, give_back, unknown};
-use crate::commands;
 use crate::error::{EngineError, MovedTo, NameUse};
 use crate::stop::Stop;
+use crate::{commands, exported};
 
 /// The number of records that are read at once.
 const PAGE: usize = 500;
@@ -95,10 +94,12 @@ impl Upkeep<'_> {
         let event = EventDraft { at: self.clock.now(), assembly: to.clone(), process: None, body };
         let rename = Rename { renaming: renaming.clone(), others: others.clone(), plans };
         // The history of the old name moves to the new name, so the old name keeps no process.
-        let moved = moved(from, MovedTo::Assembly(to.clone()), None, snapshot.assembly.created);
+        let created = snapshot.assembly.created;
+        let moved = Moved { to: MovedTo::Assembly(to.clone()), last: None, created: Some(created) };
+        let moved = with_moved(&**self.store, from, moved).await?;
         let commands = commands::renamed(&**self.store, renaming).await?;
         let batch = documents.put_document(moved).rename(rename).event(event);
-        let exported = exported::renamed(&**self.store, renaming).await?;
+        let exported = exported::renamed(&**self.store, renaming, created).await?;
         let batch = exported.into_iter().fold(batch, Batch::put_document);
         let batch = commands.into_iter().fold(batch, Batch::put_document);
         let leases = beside.iter().filter(|held| held.scope != *to).chain([lease]);

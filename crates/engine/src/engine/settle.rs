@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use windlass_executor::{Found, JobId, Runtime, RuntimeError};
+use windlass_model::document::Expected;
 use windlass_model::record::{
     Assumption, CallRecord, CallState, Event as Happening, EventDraft, Failure, ProcessRecord, ProcessStatus,
 };
@@ -20,6 +21,7 @@ use super::request::Answer;
 use crate::claim::refuse_claimed;
 use crate::dispatch::JournalParts;
 use crate::error::EngineError;
+use crate::exported;
 use crate::host::{Input, Machine as _, Output};
 use crate::journal::{RemoteCall, in_words};
 use crate::keeper::{self, Leases};
@@ -286,14 +288,23 @@ impl Engine {
         let world = self.records().loaded(snapshot).await?;
         let mut preparer = Preparer::new(self.env.drivers.clone(), self.env.places.clone());
         let natural = named(&name, answer, &preparer.unnamed(&world, &calls), natural)?;
+        let mut exports = Vec::new();
         if let (Some((_, natural_id)), Some(owner)) = (&natural, &world.assembly.owner) {
             refuse_claimed(&*self.store, &name, owner, natural_id).await?;
+            exports = exported::keys_of(&*self.store, (owner, natural_id)).await?;
         }
         let mut machine =
             ProcessMachine::settle(self.tools(), world, Vec::new(), HashSet::new(), self.env.clock.now());
         let event = Event::Assume { calls, answer, published, natural };
         let outputs = machine.on(self.env.clock.now(), Input::Event(event));
-        Ok(committed(outputs).collect())
+        let mut batches: Vec<Batch> = committed(outputs).collect();
+        if let Some(batch) = batches.last_mut() {
+            // The application now has the instance, so its exports no longer matter.
+            for key in exports {
+                batch.push(Change::DropDocument(Box::new(key), Expected::Any));
+            }
+        }
+        Ok(batches)
     }
 
     /// Returns the batch that ends interrupted processes as Failed.

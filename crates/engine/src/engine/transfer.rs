@@ -2,29 +2,32 @@
 //! any time, the assembly belongs to exactly one of three places: the first store, the bundle, or the second store.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use windlass_driver::Package;
 use windlass_model::assembly::PackageDigest;
-use windlass_model::document::Expected;
+use windlass_model::document::{DocumentDraft, Expected};
 use windlass_model::record::{
     AssemblyRecord, ElementRecord, Event as Happening, EventDraft, InstanceRecord, Intent, PackageRecord,
     PairRecord, ProcessRecord, VersionRecord,
 };
+use windlass_model::rename::Renaming;
 use windlass_model::{AssemblyName, Clock, ProcessId, Timestamp, TransferId};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Holder, Lease, Snapshot, Store, StoreError};
 
-use super::exported::{self, exported};
 use super::imported::{imported, time_of_import};
-use super::moved::{self, moved};
+use super::moved::{self, Moved, with_moved};
 use super::previous::last_of_assembly;
 use super::references::{leave, refuse_if_entangled, refuse_loss, stays};
+use super::reserved::refuse_if_reserved;
 use super::upkeep::{Upkeep, give_back, unknown};
 use crate::claim::refuse_claimed;
 use crate::commands;
 use crate::error::{EngineError, Loss, MovedTo};
+use crate::exported::{self, exported};
 use crate::keeper::{Leases, renewing};
 use crate::stop::Stop;
 
@@ -190,6 +193,7 @@ impl Upkeep<'_> {
         stop: &Stop,
     ) -> Result<(), EngineError> {
         intact(&bundle)?;
+        let bundle = self.with_present_factory(bundle).await?;
         let name = bundle.assembly.name.clone();
         let lease = self.store.lease(&name, holder).await?;
         let visits = Leases::new(vec![lease.clone()]);
@@ -206,14 +210,31 @@ impl Upkeep<'_> {
     ///
     /// # Errors
     /// The reason why the assembly can't be taken over.
-    pub async fn can_take_over(&self, bundle: &Bundle) -> Result<(), EngineError> {
-        intact(bundle)?;
+    pub async fn can_take_over(&self, bundle: Bundle) -> Result<(), EngineError> {
+        intact(&bundle)?;
+        let bundle = self.with_present_factory(bundle).await?;
         let name = &bundle.assembly.name;
-        self.is_new(name, bundle).await?;
+        self.is_new(name, &bundle).await?;
         for reference in &bundle.assembly.references {
             stays(&**self.store, reference, name).await?;
         }
         Ok(())
+    }
+
+    /// If the factory of an application was renamed after this store had exported the application, replaces the old name of
+    /// the factory in the bundle by the new name.
+    async fn with_present_factory(&self, mut bundle: Bundle) -> Result<Bundle, EngineError> {
+        let (Some(from), Some(transfer)) = (bundle.assembly.owner.clone(), &bundle.transfer) else {
+            return Ok(bundle);
+        };
+        match exported::present_factory(&**self.store, transfer).await? {
+            Some(to) if to != from => {
+                let (packages, secrets) = (mem::take(&mut bundle.packages), mem::take(&mut bundle.secrets));
+                let renamed = Renaming { from, to }.record(&bundle).expect("a bundle is plain data");
+                Ok(Bundle { packages, secrets, ..renamed })
+            }
+            _ => Ok(bundle),
+        }
     }
 
     /// Returns an error if the bundle can't be imported into this store. There are three reasons:
@@ -233,7 +254,10 @@ impl Upkeep<'_> {
             let here = if here { Some(name.clone()) } else { self.present_name(name).await? };
             return Err(EngineError::ImportedBefore { name: name.clone(), at, here });
         }
-        if here { Err(EngineError::AlreadyHere(name.clone())) } else { Ok(()) }
+        if here {
+            return Err(EngineError::AlreadyHere(name.clone()));
+        }
+        refuse_if_reserved(&**self.store, name, None).await
     }
 
     /// Imports the assembly of a bundle. `lease` is the lease of this assembly. The function takes the leases of the
@@ -318,7 +342,7 @@ impl Upkeep<'_> {
         for package in bundle.packages {
             batch = batch.put_package(package);
         }
-        let name = bundle.assembly.name.clone();
+        let (name, created) = (bundle.assembly.name.clone(), bundle.assembly.created);
         batch = batch.put_assembly(bundle.assembly);
         for (secret, value) in bundle.secrets {
             batch = batch.put_secret(secret, name.clone(), value);
@@ -338,7 +362,8 @@ impl Upkeep<'_> {
         for version in bundle.versions {
             batch = batch.put_version(version);
         }
-        batch = batch.event(said(&name, now, body)).drop_document(moved::key(&name), Expected::Any);
+        batch = batch.event(said(&name, now, body));
+        batch = moved::imported_again(&**self.store, &name, created, batch).await?;
         if let Some((owner, natural)) = &claim {
             batch = batch.claim(natural.clone());
             for key in exported::keys_of(&**self.store, (owner, natural)).await? {
@@ -363,6 +388,19 @@ impl Upkeep<'_> {
 fn owned(bundle: &Bundle) -> Option<(&AssemblyName, &str)> {
     let natural = bundle.instances.iter().find_map(|instance| instance.natural.as_deref());
     bundle.assembly.owner.as_ref().zip(natural)
+}
+
+/// Returns the documents which record that the assembly in `bundle` was exported to `file`.
+async fn documents(store: &dyn Store, bundle: &Bundle, file: &str) -> Result<Vec<DocumentDraft>, StoreError> {
+    let AssemblyRecord { name, created, .. } = &bundle.assembly;
+    // The bundle lacks some processes, such as those that changed no version. So the store is asked for the last one.
+    let last = store.processes_of(name, None, 1).await?.pop().map(|process| process.id);
+    let moved = Moved { to: MovedTo::File(file.to_owned()), last, created: Some(*created) };
+    let mut documents = vec![with_moved(store, name, moved).await?];
+    if let (Some(transfer), Some(instance)) = (&bundle.transfer, owned(bundle)) {
+        documents.push(exported(store, transfer, name, instance, file).await?);
+    }
+    Ok(documents)
 }
 
 /// Refuses packages whose content doesn't match their digest.
@@ -416,17 +454,11 @@ impl HandOver {
             let body = Happening::Exported { transfer, file: file.to_owned() };
             batch = batch.event(said(name, clock.now(), body));
         }
-        if let (Some(transfer), Some(instance)) = (&bundle.transfer, owned(&bundle)) {
-            batch = batch.put_document(exported(transfer, name, instance, file));
-        }
-        // The bundle lacks some processes, such as those that changed no version. So the store is asked for the last one.
-        let last = match store.processes_of(name, None, 1).await {
-            Ok(newest) => newest.first().map(|process| process.id),
+        let documents = match documents(&*store, &bundle, file).await {
+            Ok(documents) => documents,
             Err(error) => return Err(give_back(&*store, lease, error.into()).await),
         };
-        batch =
-            batch.put_document(moved(name, MovedTo::File(file.to_owned()), last, bundle.assembly.created));
-        let batch = batch.drop_assembly(name.clone());
+        let batch = documents.into_iter().fold(batch, Batch::put_document).drop_assembly(name.clone());
         match store.commit(&lease, batch).await {
             Ok(_) => Ok(store.release(lease).await?),
             Err(error) => Err(give_back(&*store, lease, error.into()).await),

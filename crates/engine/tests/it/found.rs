@@ -151,6 +151,32 @@ async fn an_interrupted_heal_with_the_same_outputs_leaves_the_readers() {
     }
 }
 
+/// A part that was re-created publishes another value first, and then the value of its former instance. The part that reads
+/// the output still has this value, so it is not changed.
+#[tokio::test(start_paused = true)]
+async fn an_interim_output_leaves_the_readers() {
+    let output = Property { read_only: true, ..Property::default() };
+    let value = Template::property(element("t__b"), "out".parse().expect("valid"));
+    let reads = Property { value: Some(value), ..Property::default() };
+    let sketch = Sketch::new(&["a", "b"]).property("b", "out", output).property("a", "in", reads);
+    let rig = Rig::new(Effect::Repeatable);
+    rig.strings.observe_in_batches();
+    let publish = |call: &str, value: &str| rig.strings.act(call, Act::Publish(json!({"out": value})));
+    publish("b Install", "1");
+    rig.up(sketch.desired()).await.unwrap();
+    for (last, is_changed) in [("1", false), ("2", true)] {
+        publish("b Install", "interim");
+        publish("b Start", last);
+        let before = rig.strings.calls().len();
+        rig.strings.see("b Start", Observation::Absent);
+        let heal = Request::from(Intent::Heal(element("t__b"))).refreshed(Some(WITHIN));
+        rig.ask("t", heal).await.unwrap();
+        rig.up(sketch.desired()).await.unwrap();
+        let calls = since(&rig, before);
+        assert_eq!(calls.iter().any(|call| call.starts_with("a ")), is_changed, "{last}: {calls:?}");
+    }
+}
+
 /// A preview checks, and records nothing.
 #[tokio::test(start_paused = true)]
 async fn a_preview_records_nothing() {

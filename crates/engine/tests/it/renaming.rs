@@ -6,9 +6,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use serde_json::{Value, json};
 use tokio::time::sleep;
-use windlass_engine::{Desired, EngineError, Request, Stop};
+use windlass_engine::{Desired, EngineError, Request, Stop, exported_instances};
 use windlass_model::assembly::{Cluster, Element, ElementKind, Property, Referent, Topology};
+use windlass_model::document::{DocumentDraft, DocumentKey, DocumentScope, Expected};
 use windlass_model::record::{AssemblyRecord, Effect, Intent, ProcessStatus};
 use windlass_model::rename::Renaming;
 use windlass_model::template::InstanceField;
@@ -329,4 +331,64 @@ async fn an_import_without_its_natural_id_records_nothing() {
     assert!(matches!(error, EngineError::Store(StoreError::Claimed { .. })), "{error}");
     assert!(engine.store.assembly(&name).await.unwrap().is_none());
     assert!(engine.store.holder(&name).await.unwrap().is_none());
+}
+
+/// Stores a document of the project as an earlier build has written it.
+async fn put_earlier(rig: &Rig, kind: &str, name: &str, body: Value) {
+    let (scope, packages) = (DocumentScope::Project, BTreeSet::new());
+    let key = DocumentKey { scope, kind: kind.parse().unwrap(), name: name.parse().unwrap() };
+    let draft = DocumentDraft { key, expected: Expected::Any, version: 1, body, secrets: None, packages };
+    rig.store.put_document(draft, Vec::new()).await.unwrap();
+}
+
+/// Earlier builds stored one document for each old name, first without the time at which the assembly was created.
+#[tokio::test(start_paused = true)]
+async fn old_names_of_earlier_builds_are_refused() {
+    let rig = Rig::new(Effect::Repeatable);
+    let desired = Sketch::new(&["a"]).desired();
+    rig.up(called(desired.clone(), "u")).await.unwrap();
+    let created = rig.look("u").await.assembly.created;
+    let to = json!({"assembly": "u"});
+    for body in [json!({"to": to, "last": null}), json!({"to": to, "last": null, "created": created})] {
+        put_earlier(&rig, "moved", "t", body).await;
+        let refused = rig.up(desired.clone()).await.map(drop).unwrap_err();
+        assert!(matches!(refused, EngineError::Moved { .. }), "{refused}");
+    }
+    // The entry of the earlier build stays when another assembly loses the name.
+    let (mut engine, holder) = rig.engine();
+    engine.options.force = true;
+    let stop = Stop::default();
+    let prepared = engine.prepare(&assembly_name("t"), Request::up(desired.clone()), &holder, &stop).await;
+    prepared.unwrap().run(&stop).await.unwrap();
+    rename(&rig, "t", "v").await.unwrap();
+    rig.down("v").await.unwrap();
+    let refused = rig.up(desired.clone()).await.map(drop).unwrap_err();
+    assert!(refused.to_string().contains("`t` was renamed to `u`"), "{refused}");
+    rig.down("u").await.unwrap();
+    rig.up(desired).await.unwrap();
+}
+
+/// Earlier builds stored neither the manifest of the factory nor the time at which the factory was created.
+#[tokio::test(start_paused = true)]
+async fn exports_of_earlier_builds_are_read() {
+    let rig = Rig::new(Effect::Repeatable);
+    for name in ["factory", "other"] {
+        rig.up(called(Sketch::new(&["a"]).desired(), name)).await.unwrap();
+    }
+    let body = json!({"application": "vm", "owner": "factory", "natural": "i-1", "file": "vm.export"});
+    put_earlier(&rig, "exported", "a1b2", body).await;
+    let found = async || {
+        let [instance] = &exported_instances(&rig.store).await.unwrap()[..] else { panic!("one export") };
+        let mut finders = Vec::new();
+        for name in ["factory", "machines", "other"] {
+            let record = rig.store.assembly(&assembly_name(name)).await.unwrap();
+            finders.extend(record.filter(|record| instance.may_be_found_by(record)).map(|_| name));
+        }
+        finders
+    };
+    assert_eq!(found().await, ["factory"]);
+    rename(&rig, "factory", "machines").await.unwrap();
+    assert_eq!(found().await, ["machines"]);
+    rig.down("machines").await.unwrap();
+    assert_eq!(found().await, ["other"]);
 }

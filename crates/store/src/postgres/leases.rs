@@ -50,11 +50,7 @@ pub(super) async fn grant(
     scope: &AssemblyName,
     holder: &Holder,
 ) -> Outcome<Lease> {
-    // Only an existing row can be locked, so the row is created first. If two programs request a new lease,
-    // one of them then waits for the other.
-    let sql = "INSERT INTO lease (scope, epoch, since, renewed) VALUES ($1, 0, 0, 0) ON CONFLICT DO NOTHING";
-    db.execute(sql, &[&scope.as_str()]).await?;
-    let standing = standing(db, scope, " FOR UPDATE").await?;
+    let standing = locked(db, scope).await?;
     let lease = rules.policy(db).await?.grant(scope, standing.as_ref(), holder)?;
     let record = serde_json::to_string(holder)
         .map_err(|error| Fault::Damaged(format!("a holder can't be written: {error}")))?;
@@ -62,6 +58,26 @@ pub(super) async fn grant(
     let epoch = lease.epoch.0.get().cast_signed();
     db.execute(sql, &[&scope.as_str(), &epoch, &record, &lease.since.as_millis()]).await?;
     Ok(lease)
+}
+
+/// Returns the holder of the lease on `scope`. Returns `None` if the lease is free or has expired, or if the holder is
+/// dead. Until the end of the transaction, no program can take the lease.
+pub(super) async fn locked_holder(
+    db: &impl GenericClient,
+    rules: &Rules,
+    scope: &AssemblyName,
+) -> Outcome<Option<Holder>> {
+    let standing = locked(db, scope).await?;
+    Ok(rules.policy(db).await?.holder(standing))
+}
+
+/// Reads the stored state of a lease, and locks the lease until the end of the transaction.
+async fn locked(db: &impl GenericClient, scope: &AssemblyName) -> Outcome<Option<Standing>> {
+    // Only an existing row can be locked, so the row is created first. If two programs request a new lease,
+    // one of them then waits for the other.
+    let sql = "INSERT INTO lease (scope, epoch, since, renewed) VALUES ($1, 0, 0, 0) ON CONFLICT DO NOTHING";
+    db.execute(sql, &[&scope.as_str()]).await?;
+    standing(db, scope, " FOR UPDATE").await
 }
 
 /// Records that the lease was renewed at the current time of the server. Returns [`StoreError::LeaseLost`] if `lease`

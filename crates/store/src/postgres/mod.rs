@@ -258,10 +258,10 @@ impl Store for PostgresStore {
         request: &RequestRecord,
         asked: Sensitive<Vec<u8>>,
     ) -> Result<bool, StoreError> {
-        let (seal, request) = (self.seal.clone(), request.clone());
+        let (rules, seal, request) = (self.rules.clone(), self.seal.clone(), request.clone());
         let submit = self.changers.change(move |db| {
-            let (seal, request, asked) = (seal.clone(), request.clone(), asked.clone());
-            Box::pin(async move { requests::submit_new(db, &seal, &request, &asked).await })
+            let (rules, seal, request, asked) = (rules.clone(), seal.clone(), request.clone(), asked.clone());
+            Box::pin(async move { requests::submit_new(db, &rules, &seal, &request, &asked).await })
         });
         let seq = submit.await?;
         if let Some(seq) = seq {

@@ -9,6 +9,7 @@ use windlass_secret::Sensitive;
 use super::apply::{END_REQUEST, PUT_EVENT};
 use super::fault::Outcome;
 use super::feed::{lock_feed, take_numbers};
+use super::leases::{self, Rules};
 use super::row::from_json;
 use super::row::to_json;
 use crate::request::{self, TAKEN, asked_name};
@@ -34,12 +35,14 @@ pub(super) async fn submit(
 /// the end of the transaction.
 pub(super) async fn submit_new(
     db: &impl GenericClient,
+    rules: &Rules,
     seal: &Seal,
     record: &RequestRecord,
     asked: &Sensitive<Vec<u8>>,
 ) -> Outcome<Option<Seq>> {
+    let holder = leases::locked_holder(db, rules, &record.assembly).await?;
     lock_feed(db).await?;
-    if !db.query(TAKEN, &[&record.assembly.as_str()]).await?.is_empty() {
+    if holder.is_some() || !db.query(TAKEN, &[&record.assembly.as_str()]).await?.is_empty() {
         return Ok(None);
     }
     submit(db, seal, record, asked).await.map(Some)

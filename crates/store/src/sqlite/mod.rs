@@ -212,12 +212,12 @@ impl Store for SqliteStore {
         let (scope, holder, seal) = (scope.clone(), holder.clone(), self.seal.clone());
         let (time, processes, terms) = (self.time(), self.processes.clone(), self.terms);
         let wipes = wipes(&batch);
-        // One write grants the lease, searches for the assembly, applies the batch and releases the lease.
+        // One write grants the lease, searches for the name, applies the batch and releases the lease.
         // Four writes would cost four savepoints and four replies.
         let work = move |db: &Connection| {
             let policy = LeasePolicy { now: time(), terms, processes: &*processes };
             let lease = leases::grant(db, &policy, &scope, &holder)?;
-            let is_new = read::assembly(db, &scope)?.is_none();
+            let is_new = !requests::is_taken(db, &scope)?;
             if is_new {
                 apply::batch(db, &seal, &lease, &batch)?;
             }
@@ -242,7 +242,11 @@ impl Store for SqliteStore {
         asked: Sensitive<Vec<u8>>,
     ) -> Result<bool, StoreError> {
         let (seal, request) = (self.seal.clone(), request.clone());
-        let work = move |db: &Connection| requests::submit_new(db, &seal, &request, &asked);
+        let (time, processes, terms) = (self.time(), self.processes.clone(), self.terms);
+        let work = move |db: &Connection| {
+            let policy = LeasePolicy { now: time(), terms, processes: &*processes };
+            requests::submit_new(db, &policy, &seal, &request, &asked)
+        };
         self.writer.submit(QueuedWrite { leases: Vec::new(), wipes: Wipes::Later, work }).await
     }
 

@@ -3,11 +3,13 @@
 use rusqlite::{Connection, OptionalExtension};
 use windlass_model::record::EventDraft;
 use windlass_model::request::RequestRecord;
-use windlass_model::{RequestId, Timestamp};
+use windlass_model::{AssemblyName, RequestId, Timestamp};
 use windlass_secret::Sensitive;
 
 use super::fault::Outcome;
+use super::leases;
 use super::row::{records, to_json};
+use crate::lease::LeasePolicy;
 use crate::request::{self, TAKEN, asked_name};
 use crate::seal::Seal;
 
@@ -29,15 +31,21 @@ pub(super) fn submit(
 /// adds nothing, and returns `false`.
 pub(super) fn submit_new(
     db: &Connection,
+    policy: &LeasePolicy<'_>,
     seal: &Seal,
     record: &RequestRecord,
     asked: &Sensitive<Vec<u8>>,
 ) -> Outcome<bool> {
-    let is_taken = db.prepare_cached(TAKEN)?.exists([record.assembly.as_str()])?;
+    let is_taken = is_taken(db, &record.assembly)? || leases::holder(db, policy, &record.assembly)?.is_some();
     if !is_taken {
         submit(db, seal, record, asked)?;
     }
     Ok(!is_taken)
+}
+
+/// Tells whether an assembly or an open request has the name `name`.
+pub(super) fn is_taken(db: &Connection, name: &AssemblyName) -> Outcome<bool> {
+    Ok(db.prepare_cached(TAKEN)?.exists([name.as_str()])?)
 }
 
 /// Stores the final record of a request if the request is open. Tells whether it was open.

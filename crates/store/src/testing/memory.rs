@@ -340,10 +340,12 @@ impl Store for MemoryStore {
         request: &RequestRecord,
         asked: Sensitive<Vec<u8>>,
     ) -> Result<bool, StoreError> {
+        let policy = self.policy();
         let mut state = self.state();
         let name = &request.assembly;
         let is_asked = state.records.requests().iter().any(|open| open.assembly == *name);
-        if is_asked || state.records.assemblies().iter().any(|assembly| assembly.name == *name) {
+        let is_held = policy.holder(state.leases.get(name).cloned()).is_some();
+        if is_asked || is_held || state.records.assemblies().iter().any(|assembly| assembly.name == *name) {
             return Ok(false);
         }
         state.records.submit(request, asked);

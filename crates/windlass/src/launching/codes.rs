@@ -11,8 +11,8 @@ windlass_source::codes! {
          Add a location of `windlass.yaml`: `windlass env service add ENVIRONMENT --location LOCATION`. With `--replace`, \
          this command replaces the present location.";
     NAME_IN_USE = "WL0752", "name of another assembly",
-        "An assembly has the name that the application would get. A launch never changes an assembly that is \
-         there. No script was run.\n\n\
+        "An assembly has the name that the application would get, or a queued request has reserved the name. A launch \
+         never changes an assembly that is there. No script was run.\n\n\
          Choose another name by `--name`. `windlass retry NAME` resumes an interrupted launch, and `windlass app \
          reconfigure NAME` changes an application.";
     NOT_AN_APPLICATION = "WL0753", "assembly that is no application",

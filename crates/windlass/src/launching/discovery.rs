@@ -130,7 +130,11 @@ impl Launcher<'_> {
         let mut taken = taken_names(&*store).await?;
         let twins = Twins::of(&*store, &snapshot).await?;
         known.launching.extend_from_slice(&twins.launching);
-        let exported = exported_of(&*store, |owner| owner == factory || twins.names.contains(owner)).await?;
+        let exported = exported_of(&*store, |instance| {
+            let of_twin = instance.is_owner_here && twins.names.contains(&instance.owner);
+            of_twin || instance.may_be_found_by(&snapshot.assembly)
+        })
+        .await?;
         let search = Search {
             launcher: self,
             recorder: FoundRecorder::new(&engine, &holder),
@@ -260,7 +264,7 @@ struct Search<'a> {
     location: &'a str,
     application: &'a Launchable<'a>,
     dry_run: bool,
-    /// The exports of applications of the factory and its twins, by natural id.
+    /// The exports of applications whose instances the factory may find, by natural id.
     exported: &'a BTreeMap<String, Vec<ExportedInstance>>,
     stop: &'a Stop,
 }
@@ -335,15 +339,15 @@ impl Search<'_> {
     }
 }
 
-/// Reads the instances of the exported applications whose factory fulfils `is_meant`. The keys of the result are the
+/// Reads the instances of exported applications for which `is_meant` returns `true`. The keys of the result are the
 /// natural ids of the instances.
 async fn exported_of(
     store: &dyn Store,
-    is_meant: impl Fn(&AssemblyName) -> bool,
+    is_meant: impl Fn(&ExportedInstance) -> bool,
 ) -> Result<BTreeMap<String, Vec<ExportedInstance>>, StoreError> {
     let mut exported = BTreeMap::<String, Vec<ExportedInstance>>::new();
     for instance in exported_instances(store).await? {
-        if is_meant(&instance.owner) {
+        if is_meant(&instance) {
             exported.entry(instance.natural_id.clone()).or_default().push(instance);
         }
     }
@@ -351,13 +355,16 @@ async fn exported_of(
 }
 
 /// Returns the reason why the instance of an exported application is not adopted.
-fn not_adopted(
-    ExportedInstance { application, file, .. }: &ExportedInstance,
-    factory: &AssemblyName,
-) -> String {
+fn not_adopted(instance: &ExportedInstance, factory: &AssemblyName) -> String {
+    let ExportedInstance { application, owner, is_owner_here, file, .. } = instance;
+    let or = if *is_owner_here {
+        format!("; take it back with `windlass import {file}`, or,")
+    } else {
+        format!(", and its factory `{owner}` no longer exists;")
+    };
     format!(
-        "it is the instance of `{application}`, which was exported to `{file}`; take it back with `windlass import \
-         {file}`, or, if no other store manages it, adopt it with `windlass app discover {factory} --exported`"
+        "it is the instance of `{application}`, which was exported to `{file}`{or} if no other store manages it, adopt \
+         it with `windlass app discover {factory} --exported`"
     )
 }
 

@@ -105,6 +105,17 @@ pub enum LaunchError {
          chooses another name"
     )]
     NameInUse(AssemblyName),
+    /// An open request has the requested name, such as a queued launch.
+    #[error(
+        "the name `{name}` is reserved by {request}; execute {request} with `windlass run`, withdraw it with `windlass cancel \
+         {name} {request}`, or choose another name with `--name`"
+    )]
+    NameReserved {
+        /// The requested name.
+        name: AssemblyName,
+        /// The id of the queued request.
+        request: RequestId,
+    },
     /// The assembly was not launched from a published application.
     #[error("`{0}` is no application; it has a descriptor")]
     NotAnApplication(AssemblyName),
@@ -248,7 +259,7 @@ impl LaunchError {
             Self::SeveralFactories { .. } => codes::SEVERAL_FACTORIES,
             Self::PendingReference { .. } => codes::PENDING_REFERENCE,
             Self::NoScriptingService { .. } | Self::UnknownLocation { .. } => codes::NO_SCRIPTING_SERVICE,
-            Self::NameInUse(_) => codes::NAME_IN_USE,
+            Self::NameInUse(_) | Self::NameReserved { .. } => codes::NAME_IN_USE,
             Self::NotAnApplication(_) => codes::NOT_AN_APPLICATION,
             Self::NoReconfiguration { .. } => codes::NO_RECONFIGURATION,
             Self::NotLaunched(_)

@@ -93,8 +93,8 @@ impl<'w> Launcher<'w> {
         }
     }
 
-    /// Submits a request to launch a published revision. If the input contains no name, the method reserves a free name
-    /// for the new assembly. Simultaneous requests then get different names.
+    /// Submits a request to launch a published revision, and reserves the name of the new assembly. If the input contains
+    /// no name, the method chooses a free name. Simultaneous requests then get different names.
     ///
     /// # Errors
     /// Returns all problems that prevent the launch.
@@ -103,17 +103,17 @@ impl<'w> Launcher<'w> {
         input: &LaunchInput,
         published: &PublishedApplication,
     ) -> Result<Pending<'w>, Error> {
-        if input.name.is_some() {
-            let (name, request, warnings) = self.launch_request(input, published, &[]).await?;
-            return self.windlass.ask_for_new(&name, request, warnings).await;
-        }
         let mut refused = Vec::new();
         loop {
             let (name, request, warnings) = self.launch_request(input, published, &refused).await?;
             match self.windlass.ask_to_create(&name, request, warnings).await? {
                 Some(pending) => return Ok(pending),
                 // A simultaneous command has just taken this name.
-                None => refused.push(name),
+                None if input.name.is_none() => refused.push(name),
+                None => {
+                    let refusal = self.name(input, published, &refused).await.err();
+                    return Err(refusal.unwrap_or_else(|| LaunchError::NameInUse(name).into()));
+                }
             }
         }
     }
@@ -218,7 +218,7 @@ impl<'w> Launcher<'w> {
     /// published application. If the short name is taken, or if `refused` contains it, appends a number.
     ///
     /// # Errors
-    /// Fails if an assembly already has the requested name.
+    /// Fails if an assembly already has the requested name, or if an open request has reserved it.
     async fn name(
         &self,
         input: &LaunchInput,
@@ -233,11 +233,16 @@ impl<'w> Launcher<'w> {
             };
             return Ok(free(&published.name, |name| taken.contains(name) || refused.contains(name)));
         };
-        match &store {
-            Some(store) if store.assembly(name).await?.is_some() => {
-                Err(LaunchError::NameInUse(name.clone()).into())
+        let Some(store) = store else { return Ok(name.clone()) };
+        if store.assembly(name).await?.is_some() {
+            return Err(LaunchError::NameInUse(name.clone()).into());
+        }
+        let mut requests = store.requests().await?.into_iter();
+        match requests.find(|request| request.assembly == *name) {
+            Some(request) => {
+                Err(LaunchError::NameReserved { name: name.clone(), request: request.id }.into())
             }
-            _ => Ok(name.clone()),
+            None => Ok(name.clone()),
         }
     }
 
@@ -486,7 +491,7 @@ pub(super) fn launched_from(snapshot: &Snapshot) -> Result<&LaunchedFrom, Launch
 /// name, or it holds the lease on the name and may create the assembly.
 fn is_taken(name: &AssemblyName, error: &Error) -> bool {
     match error {
-        Error::Engine(EngineError::NameTaken { .. }) => true,
+        Error::Engine(EngineError::NameTaken { .. } | EngineError::NameReserved { .. }) => true,
         Error::Store(StoreError::Held { scope: held, .. }) | Error::InUse { assembly: held, .. } => {
             held == name
         }

@@ -209,7 +209,7 @@ impl Upkeep<'_> {
         let records = self.exported(file, key).await?;
         let name = records.assembly.name.clone();
         match self.windlass.store(false).await? {
-            Some(store) => self.windlass.engine(store).upkeep().can_take_over(&records).await?,
+            Some(store) => self.windlass.engine(store).upkeep().can_take_over(records).await?,
             None => nobody_is_missed(&records)?,
         }
         Ok(name)

@@ -9,6 +9,7 @@ use windlass_model::{ProcessId, RequestId, Seq};
 use super::{Harness, commit, leased};
 use crate::batch::Batch;
 use crate::error::StoreError;
+use crate::holder::Holder;
 use crate::store::Store;
 use crate::testing::samples::{name, request, value};
 
@@ -39,8 +40,8 @@ pub async fn are_left_without_a_lease(harness: &impl Harness) {
     assert!(store.asked(RequestId(4)).await.unwrap().is_none());
 }
 
-/// An open request reserves its name, and an assembly also reserves its name. If several requests for a name arrive at
-/// the same time, exactly one request gets the name.
+/// An open request, an assembly and the holder of a lease each reserve a name. If several requests for a name arrive at the
+/// same time, exactly one request gets the name.
 pub async fn reserve_a_name_once(harness: &impl Harness) {
     let stores = [harness.open().await, harness.open().await, harness.open().await];
     let requests = [3, 4, 5].map(|id| request(&name("h_bta"), id));
@@ -60,6 +61,16 @@ pub async fn reserve_a_name_once(harness: &impl Harness) {
         .await;
     assert!(!store.submit_new(&request(&name("shop"), 7), value(TEXT)).await.unwrap());
     assert_eq!(store.requests().await.unwrap().len(), 1);
+    // The holder of the lease may be creating an assembly.
+    let lease = leased(&*store, "fresh").await;
+    assert!(!store.submit_new(&request(&name("fresh"), 8), value(TEXT)).await.unwrap());
+    store.release(lease).await.unwrap();
+    assert!(store.submit_new(&request(&name("fresh"), 9), value(TEXT)).await.unwrap());
+    let batch = Batch::new().put_assembly(crate::testing::samples::assembly(&name("fresh"), &[]));
+    assert!(!store.create(&name("fresh"), &Holder::current("test"), batch.clone()).await.unwrap());
+    assert!(store.assembly(&name("fresh")).await.unwrap().is_none());
+    store.withdraw(RequestId(9)).await.unwrap();
+    assert!(store.create(&name("fresh"), &Holder::current("test"), batch).await.unwrap());
 }
 
 /// After the end of a request, the store keeps the final record of the request, and drops the sealed content of the
