@@ -67,7 +67,7 @@ pub trait Store: Send + Sync {
     /// [`StoreError::LeaseLost`] if the lease was released, or another holder has taken it over.
     async fn renew(&self, lease: &Lease) -> Result<(), StoreError>;
 
-    /// Releases the lease. Batches that were committed under the lease before this call are applied first.
+    /// Releases the lease. Batches of the lease that are still queued are applied first.
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] if another holder has taken over; in this case nothing is left to release.
@@ -234,9 +234,9 @@ pub trait Store: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Owned>, StoreError>;
 
-    /// Gives the lease's assembly its natural id, which must be unique among the assemblies of the same
-    /// owner. Claiming the same id again changes nothing. The id is dropped with the assembly. A claim needs
-    /// no batch, so that a refused claim does not block later batches of the lease.
+    /// Gives the lease's assembly its natural id, which must be unique among the assemblies of the same owner. Claiming
+    /// the same id again changes nothing. The id is dropped with the assembly. Unlike a refused batch, a refused claim
+    /// does not block later batches of the lease.
     ///
     /// # Errors
     /// [`StoreError::Claimed`] if another assembly of the same owner has the id. [`StoreError::Refused`] if

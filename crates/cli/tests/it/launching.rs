@@ -50,9 +50,9 @@ application:
           token: {type: configuration(string), sensitive: true}
 "#;
 
-/// The shared part of the scripts. The folder `configuration.cloud` has a file for each machine, and a file
-/// `trace` with a line for each run of a script. The scripts print JSON, which is valid YAML, so they need no
-/// library.
+/// The shared part of the scripts. The configuration value `configuration.cloud` is the path of a folder. This folder
+/// contains a file for each machine, and the file `trace`, in which the scripts log their runs. The scripts print JSON,
+/// which is valid YAML, so they need no library.
 const CLOUD: &str = r#"
 import json, os, sys, time
 given = json.load(sys.stdin)
@@ -179,7 +179,8 @@ trace("discovered")
 answer({**{id: dict(state(read(id)), name="machine " + id) for id in found}, **(read("listed") or {})})
 "#;
 
-/// Returns a project with a cloud. Its applications are published, and their factory is a service.
+/// Returns a project with a cloud. The applications `VM` and `VM Factory` are published. The factory is launched as
+/// `factory`, and is a service of the environment `default`.
 fn cloud() -> TestEnv {
     cloud_discovered("0 0/5 * * * ? *")
 }
@@ -321,8 +322,8 @@ fn a_check_covers_all_applications_of_a_factory() {
     assert_eq!(env.json(&["app", "check"])["applications"].as_array().unwrap().len(), 2);
 }
 
-/// The health check reports one of two machines as gone, and says nothing about the other machine. No machine of the
-/// factory is found, and windlass must keep both applications.
+/// The health check reports one of two machines as gone, and says nothing about the other machine. A health check that
+/// finds no machine at all may be wrong. So windlass must keep both applications.
 #[test]
 fn an_application_is_kept_if_no_other_instance_is_found() {
     let env = cloud();
@@ -369,8 +370,8 @@ fn applications_are_kept_if_no_instance_is_found() {
     assert_eq!(env.run(&["status", "vm"]).code(), Some(2));
 }
 
-/// One of two machines is lost, and `app command --wait` waits for a result of its application. The health checks of
-/// this wait check only this application, so they find no machine of the factory. windlass must keep the application.
+/// One of two machines is gone. `app command --wait` waits for the result of a command of this machine, and checks only
+/// this machine. A health check that finds no machine at all may be wrong. So windlass must keep the application.
 #[test]
 fn a_wait_for_a_result_removes_no_application() {
     let env = cloud();
@@ -422,8 +423,8 @@ fn the_daemon_keeps_applications_if_it_checks_only_one_of_them() {
     assert_eq!(run.code(), Some(0), "{run}");
 }
 
-/// An application is destroyed during its health check, and another application gets its name. The check has found that
-/// the first machine no longer exists, and this does not concern the second machine.
+/// A health check finds that the machine of an application is gone. During the check, the user destroys the
+/// application, and launches another one with the same name. windlass must not apply the result to the new application.
 #[test]
 fn a_check_does_not_change_a_later_application_of_the_same_name() {
     let env = cloud();
@@ -620,7 +621,8 @@ fn end_backup(env: &TestEnv, (id, command): &(String, String), results: &str) {
     env.write("cloud/backup", format!(r#"{{"id": "{id}", "command": "{command}", "results": {results}}}"#));
 }
 
-/// An export does not contain open commands, and their results would be lost. So only `--force` exports the application.
+/// An application has an open command, whose result an export would lose. windlass must refuse to export the
+/// application without `--force`.
 #[test]
 fn an_open_command_is_not_lost_by_an_export() {
     let env = cloud();
@@ -800,7 +802,7 @@ fn a_command_expires() {
     assert_snapshot!(env.refuses(&["app", "command", "--wait", "nothing"]), @"error[WL0759]: there is no command `nothing`; the last 20 commands of each application are kept");
 }
 
-/// Runs a check, and returns the sizes of the groups that it checks together, largest first.
+/// Runs `app check`. Returns the number of instances in each run of the check script, the largest number first.
 fn groups(env: &TestEnv) -> Vec<usize> {
     let before = trace(env).len();
     env.run(&["app", "check"]);
@@ -826,7 +828,8 @@ fn a_bad_one_is_checked_alone_until_it_is_well() {
     assert_eq!(groups(&env), [4]);
 }
 
-/// An answer about an instance that was not asked for is ignored, with one warning.
+/// The output of the health check contains an instance that was not in the input. windlass must ignore this instance,
+/// and must log one warning.
 #[test]
 fn an_answer_that_was_not_asked_for_is_a_warning() {
     let env = cloud();
@@ -1050,7 +1053,8 @@ fn a_long_message_of_a_status_is_shortened() {
     assert!(!status.contains(", ,") && !status.contains(" ,"), "{status}");
 }
 
-/// A script reports the secret of its factory as the name of an instance. The failure names this secret.
+/// The launch script reports a secret of the factory as the name of an instance. The launch must fail, and the message
+/// must tell which configuration value is the secret.
 #[test]
 fn a_name_with_a_secret_of_the_factory_is_refused() {
     let env = cloud();
@@ -1113,7 +1117,8 @@ fn a_launch_that_fails_is_recorded() {
     assert_eq!(env.json(&["app", "check", "c"])["applications"][0]["status"], "active");
 }
 
-/// A launch has failed, so the later ones of `--count` do not begin.
+/// `--count` asks for several launches, and one of them fails. windlass must not begin the remaining launches, and must
+/// print their number.
 #[test]
 fn a_failed_launch_tells_how_many_do_not_begin() {
     let env = cloud();
@@ -1225,7 +1230,7 @@ fn daemon_until(env: &TestEnv, text: &str, times: usize) {
     assert_eq!(daemon.end().code(), Some(0));
 }
 
-/// A queued launch keeps its name for its application. No later launch or discovery takes this name.
+/// A queued launch reserves the name of its application. No later launch or discovery may take this name.
 #[test]
 fn queued_launches_have_different_names() {
     let env = cloud();
@@ -1575,8 +1580,8 @@ fn a_failed_discovery_shows_no_secret() {
     assert!(log.contains("`interfaces.compute.signals.***`: no such path"), "{log}");
 }
 
-/// An exported application belongs to its file, and perhaps to another store. So a discovery does not adopt its instance,
-/// unless the user asks for it.
+/// Another store may manage an exported application. So a discovery must adopt the instance of this application only
+/// with `--exported`.
 #[test]
 fn the_instance_of_an_exported_application_is_not_adopted() {
     let env = cloud();
@@ -1740,7 +1745,8 @@ fn a_reconfiguration_of_an_adopted_machine_sets_only_the_values_that_were_given(
     assert_snapshot!(own["last"].to_string(), @r#"{"configuration.id":"i-default","configuration.size":"large"}"#);
 }
 
-/// An application keeps the location of its launch. If the location was renamed, the errors tell how to go on.
+/// A location is renamed in `windlass.yaml`, but an environment and an application still use the old name. The errors
+/// of later commands must tell how to correct this.
 #[test]
 fn a_renamed_location_is_declared_again() {
     let env = cloud();
@@ -1829,7 +1835,8 @@ fn a_machine_belongs_to_one_factory() {
     assert!(run.out().contains("waits: the launch of `half` may have made it"), "{run}");
 }
 
-/// Two factories with different secret maps have different configurations, so they may find the same natural id.
+/// The configurations of two factories differ only in a secret map. windlass must permit both factories to have an
+/// application with the same natural id.
 #[test]
 fn factories_with_different_secret_maps_are_no_twins() {
     let env = cloud();
@@ -1929,7 +1936,8 @@ fn a_wrong_name_destroys_nothing() {
     assert_eq!(machines(&env), 1);
 }
 
-/// A machine that a failed launch has left behind is not adopted as a second application.
+/// A discovery finds a machine that a failed launch may have created. The discovery must not adopt this machine as long
+/// as the launch can be resumed.
 #[test]
 fn what_a_failed_launch_has_made_is_not_adopted() {
     let env = cloud();
@@ -2032,8 +2040,8 @@ fn the_daemon_follows_a_renamed_factory() {
     assert_eq!(daemon.end().code(), Some(0));
 }
 
-/// If a discovery fails repeatedly, the daemon reports the first failure, although the stderr of the script differs each
-/// time. The daemon also reports the first success.
+/// A discovery fails several times, each time with a different text on stderr. Then it succeeds several times. The
+/// daemon must report only the first failure and the first success.
 #[test]
 fn the_daemon_reports_a_failing_discovery_once_and_its_recovery_once() {
     let env = cloud_discovered("0/1 * * * * ? *");
@@ -2096,7 +2104,7 @@ fn launched_with_a_slow_destroy(env: &TestEnv) {
     env.write("cloud/hold", "");
 }
 
-/// Begins the destruction of `a`, and kills it while its script waits.
+/// Runs `app destroy a`, and kills this command while the destroy script waits.
 fn kill_a_destruction(env: &TestEnv, with_its_job: bool) {
     let destroy = env.spawn(&["app", "destroy", "a"]);
     until("the script has begun", || trace(env).contains(&"destroy i-a".to_owned()));
@@ -2234,7 +2242,8 @@ fn a_part_of_an_application_is_not_forgotten() {
     env.ok(&["app", "check", "a"]);
 }
 
-/// A failed health check leaves a launched machine without its state Active. `retry` repeats only the health check.
+/// The first health check of a launched machine fails, so the machine does not become Active. `retry` must repeat only
+/// the health check, and not the launch.
 #[test]
 fn a_machine_whose_first_check_has_failed_is_retried() {
     let env = cloud();
@@ -2258,7 +2267,7 @@ fn a_machine_whose_first_check_has_failed_is_retried() {
     assert_eq!((count(&env, "launch"), count(&env, "destroy")), (1, 0));
 }
 
-/// The output of the health check may have no entry for a launched machine. The launch prints a warning.
+/// The output of the health check has no entry for a launched machine. The launch must print a warning.
 #[test]
 fn a_launch_warns_of_an_unanswered_check() {
     let env = cloud();

@@ -37,7 +37,8 @@ fn a_renamed_assembly_goes_on_under_its_new_name() {
     env.ok(&["up", "h_bta"]);
 }
 
-/// An `up` under the old name would create the components of the renamed assembly a second time.
+/// An assembly was renamed. windlass must refuse an `up` under the old name, because this `up` would create the
+/// components a second time.
 #[test]
 fn the_old_name_does_not_create_a_second_assembly() {
     let env = TestEnv::up();

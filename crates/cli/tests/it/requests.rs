@@ -268,7 +268,7 @@ fn a_killed_daemon_resumes_its_process() {
     assert!(env.ok(&["status"]).stdout.contains("Active"));
 }
 
-/// SIGTERM ends the daemon before the last steps of its process. The next daemon resumes the process.
+/// SIGTERM stops a daemon that is healing a part. The next daemon must complete the healing.
 #[test]
 fn a_stopped_daemon_leaves_its_process_to_the_next_daemon() {
     let (env, keeper) = healing();
@@ -291,7 +291,8 @@ fn a_stopped_daemon_leaves_its_process_to_the_next_daemon() {
     assert_eq!(env.trace()[2..], ["Stop", "Start"]);
 }
 
-/// A process that a user has asked to stop is not resumed, although its daemon stops at the same time.
+/// SIGTERM stops a daemon that is healing a part, and a user cancels the healing. The next daemon must not resume the
+/// healing.
 #[test]
 fn a_cancelled_process_of_a_stopped_daemon_is_not_resumed() {
     let (env, keeper) = healing();

@@ -204,7 +204,7 @@ impl<'e> FoundRecorder<'e> {
 
     /// Tells whether [`apply`](Self::apply) would change the records of an application. `found` describes the instance
     /// of this application, as a discovery has found it. If `found` contains a failure in place of a report, the result
-    /// is `false`, although `apply` records the failure.
+    /// is `false`.
     ///
     /// # Errors
     /// An error of the store.

@@ -53,8 +53,8 @@ pub(super) struct PreviousState {
     /// The intent that a retry takes over from the last process; see [`recorded`]. A retry takes over an intent only
     /// if the last process is an adoption or a rollback that has not completed. `None` in all other cases.
     pub(super) resumed: Option<Intent>,
-    /// The permission of the last process, if this process has not completed, and the request is a retry. `None` in all
-    /// other cases.
+    /// The consent that a retry takes over from the process that it resumes. `None` if the request is no retry, or if
+    /// the last process has completed.
     pub(super) permitted: Option<Consent>,
     /// The groups for which the last process was interrupted during a pause between two batches of nodes. The value
     /// is the planned end of the pause.
@@ -410,8 +410,9 @@ fn refuse_left(part: &ElementName, snapshot: &Snapshot) -> Result<(), EngineErro
 }
 
 /// Refuses a plan that removes or replaces a protected part. A part is protected if the recorded or the desired
-/// assembly protects the part. So the part is also protected during an `up` that lifts or adds the protection. If
-/// neither assembly contains the part, the version from which the part was installed decides.
+/// assembly protects the part. So the part is also protected during an `up` that lifts or adds the protection. A part
+/// may still exist although neither assembly contains the part. Such a part is protected if the version from which it
+/// was installed protects it.
 fn refuse_protected(
     recorded: Option<&Topology>,
     world: &World,
@@ -695,8 +696,8 @@ fn closed(record: &AssemblyRecord) -> Cow<'_, AssemblyRecord> {
     Cow::Owned(AssemblyRecord { topology, surge: BTreeMap::new(), ..record.clone() })
 }
 
-/// Returns the installed topology, in which elements may belong to different versions. The function [`of_version`]
-/// determines the version that describes an element. If `versions` is empty, the newest version describes all elements.
+/// Returns the installed topology. Its elements may belong to different `versions`; [`of_version`] determines the
+/// version of an element. If `versions` is empty, all elements belong to the version in `record`.
 pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], world: &World) -> Topology {
     let newest = || record.topology.clone();
     if versions.is_empty() {
@@ -712,9 +713,9 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Returns a process id that selects the version that describes an element. The selected version is the newest one that
-/// this process or an earlier process has written. For example, if the function returns `p7`, and only `p5` and `p9`
-/// have written versions, the version of `p5` describes the element.
+/// Returns the last process whose version can describe an element. If this process has not written a version, the
+/// newest version of an earlier process describes the element. For example, if the result is `p7`, and only `p5` and
+/// `p9` have written versions, the version of `p5` describes the element.
 ///
 /// `made` comes from the record of the element, and `record` is the record of the assembly. The function returns
 /// the later of two processes:

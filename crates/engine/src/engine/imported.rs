@@ -1,5 +1,5 @@
-//! The exports that a store has imported. A store imports an export only once, because the export describes the parts at
-//! the time of the export.
+//! The exports that a store has imported. A store imports an export only once, because a second import would bring back
+//! outdated records.
 //!
 //! The batch that imports an assembly also stores a document. The key of the document is the id of the export, so a
 //! rename or a removal of the assembly does not change the document.

@@ -36,7 +36,8 @@ struct Document {
 pub(super) struct Moved {
     /// The new name or the file of the assembly.
     pub(super) to: MovedTo,
-    /// The last recorded process under the old name at the time of the rename or export; `None` if there was none.
+    /// The last process that was recorded under the name before the assembly lost the name; `None` if there was none.
+    /// If a later process exists, the name has been used again.
     pub(super) last: Option<ProcessId>,
     /// The time at which the assembly was created; `None` in a document of an earlier build of windlass. A rename or an
     /// export does not change this time.

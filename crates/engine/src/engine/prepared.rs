@@ -55,8 +55,8 @@ pub struct Ended {
     pub reached: State,
     /// Whether the process was limited to some elements; also `true` if this is unknown.
     pub limited: bool,
-    /// The elements and pairs with outdated inputs. A further process updates these inputs, for example the retry
-    /// that [`continued`](Self::continued) requests.
+    /// The elements and pairs with outdated inputs. A retry updates these inputs; [`continued`](Self::continued) can
+    /// request this retry.
     pub outdated: OutdatedInputs,
     /// The assembly's output properties.
     pub outputs: BTreeMap<PropertyName, Resolved>,
@@ -74,8 +74,7 @@ pub struct Ended {
     /// The last version that all parts had reached together before this process. The version is identified by the id
     /// of the process that wrote it. `None` if the parts have never reached a version together.
     pub last_reached: Option<ProcessId>,
-    /// The failed process whose changes were undone by a rollback; `None` if no rollback was requested. The method
-    /// [`continued`](Self::continued) requests such rollbacks.
+    /// The failed process for which [`continued`](Self::continued) has run a rollback; `None` if there was no rollback.
     pub rolled_back: Option<ProcessId>,
 }
 
@@ -209,8 +208,8 @@ impl Ended {
         }
     }
 
-    /// Tells whether a further process must roll the assembly back: this program has executed the process, and the
-    /// process demands a rollback ([`ProcessRecord::follow_up`]).
+    /// Tells whether a further process must now roll the assembly back. Two conditions must hold: this program has
+    /// executed the ended process, and the ended process demands a rollback ([`ProcessRecord::follow_up`]).
     pub fn needs_rollback(&self) -> bool {
         self.failed_group.is_some() && self.process.follow_up.is_some()
     }

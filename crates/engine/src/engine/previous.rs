@@ -135,10 +135,12 @@ impl Records<'_> {
         Ok(Some(package))
     }
 
-    /// Reads the versions that describe the existing elements and pairs of the assembly, the oldest first.
+    /// Reads the versions that are needed to describe the existing elements and pairs of the assembly, the oldest
+    /// first.
     ///
-    /// The list begins with the version that all elements have [reached](AssemblyRecord::reached), and also contains
-    /// all later versions. The list is empty if the version in the snapshot describes all existing elements and pairs.
+    /// If the version in the snapshot describes all existing elements and pairs, no other version is needed, and the
+    /// list is empty. Otherwise, the list contains the version that all elements have
+    /// [reached](AssemblyRecord::reached), and all later versions.
     async fn versions_since_reached(&self, snapshot: &Snapshot) -> Result<Vec<VersionRecord>, EngineError> {
         if !is_mixed(snapshot) {
             return Ok(Vec::new());
@@ -201,9 +203,8 @@ impl Records<'_> {
         Ok(PreviousState { versions, packages, unfinished, limits, resumed, permitted, paused })
     }
 
-    /// Returns the request that is really executed. If the last process has failed and demands a rollback, then a retry
-    /// executes this rollback. The demand in the descriptor is the consent to the rollback. All other requests stay as
-    /// they are.
+    /// Returns the request that is really executed. If the last process has failed and demands a rollback, a retry
+    /// becomes this rollback. The rollback needs no further consent of the user. All other requests stay as they are.
     pub(super) async fn followed(
         &self,
         requested: Request,

@@ -23,8 +23,7 @@ impl Upkeep<'_> {
     /// changes the name in the records of two kinds of other assemblies: assemblies with a reference to the renamed
     /// assembly, also in an earlier version, and assemblies that the renamed assembly owns (`AssemblyRecord::owner`).
     ///
-    /// `documents` contains the changes of the project's documents that name the assembly: in each document, the new
-    /// name replaces the old name.
+    /// The batch `documents` replaces the old name in the project's documents.
     ///
     /// Returns the names of the other assemblies whose records have changed.
     ///

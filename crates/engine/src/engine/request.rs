@@ -209,8 +209,8 @@ impl Request {
         Self { expected: Some(expected), ..self }
     }
 
-    /// Sets the user's consent to the removal and replacement of installed parts, and returns the changed request.
-    /// Without a call of this function, every plan may remove or replace installed parts.
+    /// Sets the user's consent to the removal and replacement of installed parts, and returns the changed request. The
+    /// default is [`Consent::Any`].
     pub fn with_consent(self, consent: Consent) -> Self {
         Self { consent, ..self }
     }
@@ -361,7 +361,7 @@ pub struct UpOptions {
 pub struct BaseVersion {
     /// The process that wrote the version; `None` if no process has written a version.
     version: Option<ProcessId>,
-    /// The published application, with its revision. A change of the revision alone creates no new version.
+    /// The published application, with its revision. If only the revision changes, `version` stays the same.
     application: Option<LaunchedFrom>,
 }
 

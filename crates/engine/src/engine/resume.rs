@@ -25,8 +25,8 @@ pub enum Resumed {
 ///
 /// The new process has the intent and the limits of the interrupted process. It removes and replaces only the parts
 /// that the user has permitted for the interrupted process. If further parts would have to be replaced, for example
-/// because their inputs are outdated, these parts stay as they are. A heal begins with health checks of at most
-/// `checks`.
+/// because their inputs are outdated, these parts stay as they are. A heal begins with health checks. The checks take
+/// at most the time `checks`.
 ///
 /// The command of an interrupted [`Intent::Call`] is not called a second time: only the outcome of its call is
 /// determined. The result is then [`Resumed::Ended`]. The result is also `Ended` if the process has ended meanwhile.

@@ -1,5 +1,5 @@
-//! Settles the open calls of earlier processes, before a new plan is made. To settle a call is to make it
-//! again, so that its end is recorded.
+//! Settles the open calls of earlier processes, before a new plan is made. windlass repeats each call, and records its
+//! end. A job that has already run does not run again.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -155,14 +155,14 @@ impl Engine {
         Ok(())
     }
 
-    /// Returns the snapshot that would exist if the operator's answer about the undecided calls were recorded.
+    /// For a dry run, returns the snapshot that would exist if the operator's answer about the undecided calls were
+    /// recorded.
     ///
     /// A call is undecided if windlass can't determine its outcome. If an undecided call has no answer, the
     /// function returns [`EngineError::NeedsDecision`].
     ///
-    /// An interrupted process may also have open calls whose outcome windlass itself can determine. A dry run must
-    /// not determine these outcomes, so these calls stay open. If there are such calls and the operator has given
-    /// an answer, the function returns [`EngineError::NotObserved`].
+    /// Before windlass uses an answer, it must try to determine the outcomes of all open calls. A dry run can't do
+    /// this. If an answer is given and a call is open, the function returns [`EngineError::NotObserved`].
     pub(super) async fn supposed(
         &self,
         name: &AssemblyName,

@@ -31,8 +31,8 @@ use crate::exported::{self, exported};
 use crate::keeper::{Leases, renewing};
 use crate::stop::Stop;
 
-/// All data about an assembly that the next intent needs. The data does not depend on a store. Steps, calls, jobs and
-/// events are not included.
+/// An assembly outside a store, with all data that a later intent on the assembly needs. Steps, calls, jobs and events
+/// are not included.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Bundle {
     /// The id of the export; `None` if the bundle was read from a file without such an id.
@@ -315,7 +315,8 @@ impl Upkeep<'_> {
         Ok(known)
     }
 
-    /// Records the assembly of a bundle. If one of the leases `beside` is lost, nothing is recorded.
+    /// Records the assembly of a bundle. If the lease `lease` or one of the leases in the list `beside` is lost, the
+    /// function records nothing.
     async fn put(
         &self,
         lease: &Lease,

@@ -410,11 +410,11 @@ impl ProcessMachine {
     }
 
     /// Tells whether the outcome of a call no longer matters. Two conditions must hold: the call is an operation that
-    /// removes a pair, and another step has already removed the pair.
+    /// removes a pair, and the pair no longer exists.
     ///
-    /// A pair is a relationship between two nodes, its source and its target. The pair is also gone if the source or the
-    /// target was removed after the call. Suppose that both nodes and the pair are then created again, and that an
-    /// operator states the outcome of the call only afterwards. The statement must not change the new pair.
+    /// A pair is a relationship between two nodes, its source and its target. The pair also ends with the removal of
+    /// one of these nodes. The outcome must then not be recorded at the pair. Otherwise, a later creation of the pair
+    /// would skip operations.
     fn is_moot(&self, record: &CallRecord) -> bool {
         let CallRecord { pair, then, side, .. } = record;
         let is_created = |pair| self.world.pairs.get(pair).is_some_and(|known| known.created);
@@ -490,8 +490,8 @@ impl ProcessMachine {
         creates && is_converging && nature.observable
     }
 
-    /// Tells whether a later process can wait for the instance of a call in place of this process. The result is
-    /// `false` for a launched application, because [`launched`](Self::launched) ends the call of its launch.
+    /// Tells whether a call can stay open, so that a later process waits for its instance. The launch of an application
+    /// does not stay open: [`launched`](Self::launched) ends the call and keeps the instance.
     fn can_wait_later(&self, id: &CallId) -> bool {
         self.awaits_instance(id) && !self.has_launched(id)
     }

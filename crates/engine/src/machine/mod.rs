@@ -208,7 +208,8 @@ pub(crate) struct ProcessMachine {
     /// Open calls of earlier processes that can't be prepared again, each with the reason. For example, the location of
     /// the call is no longer in `windlass.yaml`. These calls stay open.
     unprepared: Vec<(CallRecord, Failure)>,
-    /// The calls whose outcome an operator has stated. If such a call can't be prepared, it becomes undecided.
+    /// The open calls that the operator's answer is about. If the machine can't prepare such a call again, the call
+    /// becomes undecided.
     answered: HashSet<CallId>,
     /// Whether the machine observes the instances that Create or Install has made only once. A call whose instance is
     /// not ready then stays open.
@@ -353,8 +354,9 @@ impl ProcessMachine {
         rollback::failed_group(&self.world, &self.demanding_groups, &self.failed_ends)
     }
 
-    /// Sets the calls whose outcome an operator has stated. If such a call can't be prepared again, it becomes
-    /// undecided, so that the stated outcome can be applied. Any other call that can't be prepared again stays open.
+    /// Sets the open calls that the operator's answer is about. An answer can only be applied to an undecided call. If
+    /// the machine can't prepare a call of the answer again, the call therefore becomes undecided. Any other call that
+    /// the machine can't prepare again stays open.
     pub(crate) fn with_answered(self, answered: HashSet<CallId>) -> Self {
         Self { answered, ..self }
     }

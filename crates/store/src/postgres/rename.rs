@@ -137,7 +137,7 @@ async fn rewrite_versions(db: &impl GenericClient, rename: &Rename, scopes: &[&s
     Ok(())
 }
 
-/// Replaces the records of the assemblies `scopes` in one table. Records that do not contain the old name stay.
+/// Replaces the old name by the new name in one table, in the records of the assemblies `scopes`.
 async fn rewrite(db: &impl GenericClient, rename: &Rename, of: &Rows, scopes: &[&str]) -> Outcome<()> {
     let Rows { table, of_assembly, renamed } = of;
     let of_assemblies = of_assembly.replace("= $1", "= ANY($1)");

@@ -66,8 +66,8 @@ impl Daemon<'_> {
         }
     }
 
-    /// Reads the changed assemblies again. If an assembly can't be read, it stays marked as changed. An
-    /// assembly that an intent is changing is not read, because the end of the intent marks it again.
+    /// Reads the changed assemblies again. If an assembly can't be read, it stays marked as changed. An assembly with
+    /// an unfinished intent is not read now. The end of the intent marks the assembly as changed again.
     async fn read_changed(&mut self) -> Result<(), StoreError> {
         while let Some(name) = self.changed.first().cloned() {
             if !self.is_changing(&name) {

@@ -206,8 +206,8 @@ impl Roster {
         demands
     }
 
-    /// Starts all waits for samples of an assembly again at the time `now`. Samples that should have arrived before do
-    /// not count as missing. The daemon calls this method if it could not measure these samples.
+    /// Starts all waits for samples of an assembly again at the time `now`. The daemon calls this method if it could
+    /// not measure the samples that were due. These samples do not count as missing.
     pub(super) fn wait_again(&mut self, name: &AssemblyName, now: Timestamp) {
         if let Some(watched) = self.watched.get_mut(name).filter(|watched| watched.due.is_some()) {
             watched.monitor.wait_again(now);

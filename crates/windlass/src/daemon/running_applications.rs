@@ -26,8 +26,9 @@ impl Applications {
     /// Updates the list of running applications. If the assembly of `record` is a running application, adds the
     /// assembly to the list. Otherwise, removes the assembly from the list.
     ///
-    /// Each entry of the result is a factory. `true` means that the health check of its applications must begin.
-    /// `false` means that this check must end, because the factory has no running application any more.
+    /// Each entry of the result is a factory with a flag. If the flag is `true`, the health check of the factory's
+    /// applications must begin. If the flag is `false`, this check must end, because the factory has no running
+    /// application any more.
     pub(super) fn note(&mut self, record: &AssemblyRecord) -> Vec<(AssemblyName, bool)> {
         let is_running =
             record.application.is_some() && record.goal == State::Active && record.reached.is_some();

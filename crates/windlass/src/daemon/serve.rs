@@ -71,9 +71,8 @@ impl Daemon<'_> {
         self.put_to_work(assembly, what, async move { context.carry_out(&name, request).await.map(Some) });
     }
 
-    /// Starts a task that removes the records of an application whose instance no longer exists. Since the health
-    /// check, a new application may have got the same name. If the application with this name now has an instance,
-    /// the task does nothing.
+    /// Starts a task that removes the records of an application whose instance no longer exists. Before the task runs,
+    /// a new application may get the same name. The task does not remove an application that has an instance.
     pub(super) fn remove_destroyed(&mut self, application: AssemblyName) {
         let (context, name) = (self.work.context.clone(), application.clone());
         let removed = async move {

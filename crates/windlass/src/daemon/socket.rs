@@ -169,8 +169,8 @@ async fn take(
     Ok((StatusCode::ACCEPTED, notes.concat()))
 }
 
-/// Sends a message to the daemon that listens at a socket. Returns a remark for the sender, for example that
-/// no policy reads the metric.
+/// Sends a message with the value of a metric to the daemon that listens at a socket. Returns the daemon's remark, if
+/// there is one. For example, the remark says that no policy reads the metric.
 ///
 /// # Errors
 ///

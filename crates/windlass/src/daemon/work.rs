@@ -348,8 +348,8 @@ mod tests {
         assert_eq!(error.to_string(), "windlass panicked; please report this as a bug");
     }
 
-    /// A check without a permit does not take the lease of its factory. A check that waits for the lease keeps no
-    /// permit.
+    /// A health check needs a permit and the lease of its factory. If no permit is free, the check must not take the
+    /// lease. If another program holds the lease, the check must not keep a permit.
     #[tokio::test]
     async fn a_check_waits_for_its_permit_without_the_lease_and_for_the_lease_without_its_permit() {
         let folder = tempfile::tempdir().unwrap();

@@ -162,9 +162,9 @@ impl Launcher<'_> {
         Ok(Request::call(part, inner.to_string().parse()?, arguments))
     }
 
-    /// Returns the last command that was called on an application, with its results. Only the 20 newest processes
-    /// of the application are read. Returns `None` if none of these processes called a command. Also returns `None`
-    /// if the store has no record of the last called command.
+    /// Returns the last command that was called on an application, with its results. Only the 20 newest processes of
+    /// the application are read. Returns `None` if none of these processes called a command. If one of them did, but
+    /// the record of the command is missing, also returns `None`.
     ///
     /// # Errors
     /// Fails if there is no store, or if the store fails.
@@ -230,8 +230,8 @@ impl Launcher<'_> {
     /// Checks the health of an application, because the check may report the result of an open command. If a script
     /// reports that the application is destroyed, removes the application, and returns `true`.
     ///
-    /// The operator has not asked for a check of this application by name. So the absence of all instances is
-    /// [doubted](Absence::Doubted), as in a check of all applications.
+    /// If the factory of the application has several running applications, the report is not believed, and the
+    /// application stays; see [`Absence::Doubted`].
     async fn is_destroyed_meanwhile(&self, name: &AssemblyName, stop: &Stop) -> Result<bool, Error> {
         let engine = self.windlass.engine(self.windlass.store_of(name).await?);
         let (names, holder) = (std::slice::from_ref(name), self.windlass.holder());

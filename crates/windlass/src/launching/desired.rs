@@ -52,11 +52,12 @@ pub(super) struct Services<'a> {
 }
 
 impl Services<'_> {
-    /// Returns the name of the assembly that is the factory of `published`. The manifest of `published` declares the
-    /// role `role`: application or factory. Returns `None` if `published` is itself a factory.
+    /// Returns the name of the factory of `published`. The factory is a service of the environment. The manifest of
+    /// `published` declares the role `role`: application or factory. Returns `None` if `published` is itself a factory.
     ///
-    /// If several services of the environment fit, `chosen` must name one of these services. If only one service
-    /// fits, `chosen` may be `None`.
+    /// A service fits if it is the kind of factory that the manifest names, and if its assembly has not been removed.
+    /// If several services fit, `chosen` must name one of these services. If only one service fits, `chosen` may be
+    /// `None`.
     ///
     /// # Errors
     /// Fails if no service of the environment fits. Also fails if several services fit and `chosen` is

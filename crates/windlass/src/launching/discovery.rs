@@ -84,9 +84,9 @@ pub(crate) fn name_base(found: &Found, application: &AssemblyName) -> AssemblyNa
 }
 
 impl Launcher<'_> {
-    /// Runs the discovery script of a factory. A found instance without an application becomes an application
-    /// of the latest revision, unless its application was exported. Reported changes are applied to known instances. A
-    /// dry run changes nothing.
+    /// Runs the discovery script of a factory. A found instance without an application becomes an application of the
+    /// latest revision. Instances of exported applications are adopted only if [`DiscoverOptions::exported`] is set.
+    /// Reported changes are applied to known instances. A dry run changes nothing.
     ///
     /// # Errors
     /// Fails if the factory has no discovery, or if the script or the store fails. Also fails unless exactly one

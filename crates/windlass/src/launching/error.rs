@@ -302,9 +302,8 @@ fn near(wanted: &str, known: &[String]) -> String {
     }
 }
 
-/// Describes a failure, with its detail if it has one. If the output of a script can't be used, the message contains a
-/// problem of the output, and the detail begins with the same problem. In this case, the problem is left out of the
-/// message.
+/// Describes a failure by its message and, if it has one, its detail. If both texts contain the same problem of a
+/// script's output, the description contains the problem only once.
 pub(crate) fn described(failure: &Failure) -> String {
     let Some(detail) = failure.detail.as_deref().map(str::trim).filter(|detail| !detail.is_empty()) else {
         return failure.message.clone();

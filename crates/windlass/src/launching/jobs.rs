@@ -31,7 +31,8 @@ pub struct JobsView {
 #[non_exhaustive]
 pub struct JobSummary {
     /// The id under which commands such as `windlass job show` find the job. If the job belongs to a call, `id` is the
-    /// id of the call. If the job is a failed health check, `id` is the name of the factory of `applications`.
+    /// id of the call. A failed health check belongs to no call: `id` is the name of the factory whose applications
+    /// were checked.
     pub id: String,
     /// The id of the job on its runtime.
     pub job: String,

@@ -169,7 +169,7 @@ impl<'w> Launcher<'w> {
     }
 
     /// Refuses a launch if `windlass.yaml` does not declare the location of the environment's scripts. The engine would
-    /// refuse the launch, too, but with the advice for existing parts, which keep their location.
+    /// also refuse the launch, but the advice in its error message suits only existing parts.
     fn is_declared(&self, location: &str, environment: &DocumentName) -> Result<(), LaunchError> {
         let locations = self.windlass.project().locations();
         let known: Vec<String> = locations.map(|declared| declared.name.clone()).collect();
@@ -310,8 +310,8 @@ impl<'w> Launcher<'w> {
         self.windlass.ask_for_new(name, request, warnings).await
     }
 
-    /// Refuses a reconfiguration if a request with the intent `Up` is queued, such as an earlier reconfiguration. After
-    /// this request is executed, the engine would refuse the new reconfiguration.
+    /// Refuses a reconfiguration if a request with the intent `Up` is already queued for the application. The engine
+    /// would later refuse the reconfiguration, because the queued request changes the application first.
     async fn is_not_queued(&self, name: &AssemblyName) -> Result<(), Error> {
         let Some(store) = self.windlass.store(false).await? else { return Ok(()) };
         let mut requests = store.requests().await?.into_iter();
@@ -394,7 +394,7 @@ impl<'w> Launcher<'w> {
     /// [`launched_from`](Self::launched_from).
     ///
     /// # Errors
-    /// Fails if the revision is not published, for example because its title was unpublished and published again.
+    /// Fails if the revision is no longer published.
     pub async fn own_revision(
         &self,
         name: &AssemblyName,
@@ -408,7 +408,7 @@ impl<'w> Launcher<'w> {
         }
     }
 
-    /// Returns the applications of a factory. The list is empty for an application.
+    /// Returns the applications of a factory. If `factory` is the name of an application, the list is empty.
     ///
     /// # Errors
     /// Fails if the store fails.
@@ -420,9 +420,9 @@ impl<'w> Launcher<'w> {
     /// Checks the health of applications, and applies the reports. Without names, checks all applications. If
     /// a script reports that an application is destroyed, removes the application; its history stays.
     ///
-    /// There is one exception. If no names are given, and the scripts find none of several instances of a factory, the
-    /// checks of these instances fail. The instances may still exist: the scripts may have the credentials of another
-    /// account, and so see none of the instances.
+    /// A check without names doubts some reports. If a factory has several running applications, and all of them are
+    /// reported as destroyed, no application is removed, and the checks fail. The scripts may have the credentials of
+    /// another account, and so see none of the instances.
     ///
     /// # Errors
     /// Fails if one of the names is not an application, `stop` is triggered, or the store fails.

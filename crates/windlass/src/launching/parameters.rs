@@ -24,8 +24,9 @@ pub(super) fn given(snapshot: &Snapshot) -> BTreeMap<String, Value> {
     snapshot.assembly.parameters.iter().filter_map(value).collect()
 }
 
-/// Returns the value of a template. Each marker of a secret is replaced by the text of the secret. Returns `None` if a
-/// secret is missing or is no UTF-8 text, or if the template reads another value, such as a property.
+/// Returns the value of a template that contains only constants and secrets. Each marker of a secret is replaced by the
+/// text of the secret. Returns `None` if a secret is missing or is no UTF-8 text. Also returns `None` if the template
+/// contains anything else, such as a reference to a property.
 fn exposed(template: &Template, snapshot: &Snapshot) -> Option<Value> {
     let text = |part: &Part| match part {
         Part::Literal(text) => Some(text.clone()),
