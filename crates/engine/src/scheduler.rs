@@ -33,7 +33,7 @@ const QUEUE: usize = 64;
 /// ```
 pub struct Scheduler<K> {
     changes: mpsc::Sender<Change<K>>,
-    /// The task that runs the schedule. If this set is dropped, the task ends.
+    /// The task that runs the schedule. If this field is dropped, the task ends.
     _task: JoinSet<()>,
 }
 

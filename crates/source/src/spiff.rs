@@ -98,7 +98,8 @@ fn integer(text: &str) -> Option<i64> {
     i64::try_from(if negative { -value } else { value }).ok()
 }
 
-/// Parses `1.5`, `1.`, `.5`, `1e3`, `.inf`, `-inf`, `.nan`. Returns none for a number that overflows.
+/// Parses a number such as `1.5`, `1.`, `.5` or `1e3`, an infinity such as `.inf`, `-.inf` or `inf`, and `.nan`.
+/// Returns `None` for a number that overflows.
 fn float(text: &str) -> Option<f64> {
     let (negative, digits) = unsigned(text);
     let value = match digits.to_ascii_lowercase().as_str() {

@@ -16,9 +16,9 @@ pub struct UnresolvedNode {
     pub source: String,
     /// Path of the node: keys, and `[i]` for list entries.
     pub path: Vec<Arc<str>>,
-    /// Path at which the problem occurred, in the form that the report shows. If the problem occurred at the node
-    /// itself, the field is empty. If the node is a `merge` expression, the field contains the path that the expression
-    /// reads in the stubs.
+    /// The path that the report shows beside the path of the failed node. Usually, this is the path at which the
+    /// problem occurred, or nothing if the problem occurred at the failed node itself. For a `merge` expression, it is
+    /// the path that the expression reads in the stubs.
     pub origin: Vec<Arc<str>>,
     /// The kind of reason why the node has no value.
     pub reason: Reason,

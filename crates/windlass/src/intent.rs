@@ -197,8 +197,8 @@ impl Windlass {
     }
 
     /// Returns the process that is changing an assembly now, or that was interrupted or stopped before all of its calls
-    /// had ended; `None` if there is no such process. `preview` is a preview of an intent on the assembly. If a process
-    /// was stopped before all of its calls had ended, `preview` contains the id of this process.
+    /// had ended; `None` if there is no such process. `preview` is a preview of an intent on the assembly; it names a
+    /// stopped process with open calls.
     pub(crate) async fn unfinished(
         &self,
         name: &AssemblyName,

@@ -54,8 +54,8 @@ async fn a_name_belongs_to_one_descriptor() {
     assert!(matches!(error, EngineError::NameTaken { .. }), "{error}");
 }
 
-/// A desired assembly was derived from a recorded version, but the assembly was changed later. The desired assembly
-/// would undo this change, so windlass must refuse the desired assembly.
+/// A desired assembly was derived from a recorded version. Later, another intent has changed the recorded assembly. The
+/// desired assembly would undo this change, so windlass must refuse it.
 #[tokio::test(start_paused = true)]
 async fn a_change_of_an_earlier_version_is_refused() {
     let rig = Rig::new(Effect::Once);

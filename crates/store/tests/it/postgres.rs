@@ -384,7 +384,7 @@ async fn a_commit_without_an_answer_does_not_swallow_the_next_one() {
     assert_eq!(told, ["one", "two"]);
 }
 
-/// A table that another program keeps locked costs a wait of bounded length, and nothing is lost.
+/// Another program keeps a table locked. The store must wait only for a limited time, and must lose nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lock_of_another_program_is_a_timeout() {
     let Some(place) = OnServer::get("a_lock_of_another_program_is_a_timeout") else {

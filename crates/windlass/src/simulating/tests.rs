@@ -31,8 +31,8 @@ fn fixtures() -> Vec<ManifestFile> {
 }
 
 /// A file of answers that causes many changes of applications. Each hour, a discovery finds two instances. Their health
-/// is checked, and then a discovery reports them as gone. The file also calls one command, which gets no results and
-/// therefore expires.
+/// is checked, and then a discovery reports them as gone. The file also contains one call of a command. The command
+/// gets no results, and therefore expires.
 const CHURN: &str = "
 version: 1
 actions:

@@ -420,8 +420,8 @@ impl World {
 }
 
 impl Inner {
-    /// Removes each failed resource that has no leftovers, if `known` returns true for the resource. `known` tells
-    /// whether the absence of leftovers is known.
+    /// Removes each failed resource that has no leftovers, if the records also show this. `known` tells for a resource
+    /// whether its record shows that it has no leftovers.
     fn tidy(&mut self, known: impl Fn(&ElementName) -> bool) {
         let failed = self.ground.things().iter().filter(|(_, thing)| thing.state == State::Failed);
         let nothing =
