@@ -333,6 +333,11 @@ impl Draft {
         }
     }
 
+    /// Refuses the plan if it removes or replaces a protected part. `recorded` is the recorded topology.
+    pub(super) fn refuse_protected(&self, recorded: Option<&Topology>) -> Result<(), EngineError> {
+        refuse_protected(recorded, &self.world, &self.diff, &self.surplus)
+    }
+
     /// Refuses the plan if it removes or replaces installed parts, and the user has not consented to this plan.
     /// [`ElementChange::destroys`] decides which changes count.
     pub(super) fn refuse_without_consent(&self) -> Result<(), EngineError> {

@@ -19,6 +19,7 @@ use windlass_store::{Batch, Change, Snapshot};
 
 use super::draft::Draft;
 use super::settle::put_into;
+use crate::error::EngineError;
 use crate::world::World;
 
 /// The pending calls of an assembly.
@@ -78,11 +79,18 @@ impl PendingCalls {
 
     /// Adapts `draft`: its first batch also ends the calls of the parts that the plan removes or replaces. All other
     /// calls stay open. No call [is awaited](Self::awaited_by).
-    pub(super) fn decide(self, draft: &mut Draft) {
+    ///
+    /// # Errors
+    /// The plan removes or replaces a protected part whose instance is converging.
+    pub(super) fn decide(self, draft: &mut Draft) -> Result<(), EngineError> {
         let leaves: Vec<bool> =
             self.calls.iter().map(|call| self.decision(call, draft) == Decision::Leave).collect();
         for (call, is_left) in self.calls.into_iter().zip(leaves) {
             if !is_left {
+                let mut changes = draft.diff.elements.iter_mut();
+                if let Some(change) = changes.find(|change| change.element == call.record.element) {
+                    change.may_be_complete = true;
+                }
                 draft.closing.extend(call.end);
                 continue;
             }
@@ -97,6 +105,7 @@ impl PendingCalls {
             draft.world.left_open.insert(call.record.element.clone());
             draft.closing.push(Change::PutCall(Box::new(call.record)));
         }
+        draft.refuse_protected(Some(&self.before.topology))
     }
 
     fn decision(&self, call: &PendingCall, draft: &Draft) -> Decision {

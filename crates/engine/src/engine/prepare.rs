@@ -154,7 +154,7 @@ impl Engine {
                 awaited = pending.awaited_by(&draft);
                 if awaited.is_empty() {
                     draft.closing = closing;
-                    pending.decide(&mut draft);
+                    pending.decide(&mut draft)?;
                     return Ok(draft);
                 }
             }

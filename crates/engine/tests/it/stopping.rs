@@ -197,6 +197,39 @@ async fn a_process_of_a_daemon_that_a_user_stops_is_cancelled() {
     assert_eq!(ended.process.status, ProcessStatus::Cancelled);
 }
 
+/// An instance that is still converging may be complete by now. Its removal and its replacement must need the same
+/// permissions as those of an installed part.
+#[tokio::test(start_paused = true)]
+async fn a_converging_instance_is_not_destroyed_unasked() {
+    let version = |size: &str| Sketch::new(&["a", "b"]).property("a", "size", literal(size));
+    for is_protected in [true, false] {
+        let version =
+            |size: &str| if is_protected { version(size).protected("a") } else { version(size) }.desired();
+        let down = Request::from(Intent::Down).with_consent(Consent::Any);
+        let up = Request::up(version("3")).with_consent(Consent::None);
+        for request in [down, up] {
+            let rig = Rig::new(Effect::Once);
+            rig.strings.act("a Install", Act::Converge(1000));
+            let stop = Stop::default();
+            let (ended, ()) = tokio::join!(rig.ask_until("t", Request::up(version("2")), &stop), async {
+                tokio::time::sleep(Duration::from_secs(20)).await;
+                stop.soon.cancel();
+            });
+            assert_eq!(ended.unwrap().process.status, ProcessStatus::Cancelled);
+            let is_down = *request.intent() == Intent::Down;
+            let done = rig.ask("t", request).await;
+            if is_protected {
+                assert!(matches!(done, Err(EngineError::Protected(_))), "down: {is_down}");
+            } else if is_down {
+                assert_eq!(done.unwrap().process.status, ProcessStatus::Completed);
+            } else {
+                assert!(matches!(done, Err(EngineError::NeedsConsent(_))));
+            }
+            assert_eq!(rig.strings.calls().contains(&"a Uninstall".to_owned()), !is_protected && is_down);
+        }
+    }
+}
+
 /// A call whose record becomes durable after the stop is not made. It needs no decision and no cleanup.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_may_be_made_after_the_stop_is_not() {

@@ -145,10 +145,11 @@ pub struct ElementChange {
     /// current values of such a resource are unknown.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub values_in_doubt: bool,
-    /// Whether the resource is Failed because its Stop failed. Such a resource was complete, so its removal may
-    /// destroy data.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub could_not_be_stopped: bool,
+    /// Whether the resource is Failed but may be complete, so that its removal may destroy data. There are two reasons.
+    /// First, the Stop of the resource failed. Second, the plan removes or replaces an instance that was still
+    /// converging. The planner does not know this second reason: the caller sets the field.
+    #[serde(rename = "could_not_be_stopped", skip_serializing_if = "std::ops::Not::not")]
+    pub may_be_complete: bool,
     /// The properties that change.
     pub properties: Vec<PropertyChange>,
 }
@@ -339,11 +340,12 @@ impl ElementChange {
     /// Tells whether the change removes or replaces a resource that was complete, so that its data may be lost.
     ///
     /// The removal of leftovers does not count: a resource whose Create or Install failed was never complete, and a
-    /// resource whose removal has begun is no longer complete.
+    /// resource whose removal has begun is no longer complete. An instance that was still converging counts, because it may
+    /// be complete by now.
     pub fn destroys(&self) -> bool {
         let was_complete = match self.from {
             State::Absent => false,
-            State::Failed => self.could_not_be_stopped,
+            State::Failed => self.may_be_complete,
             _ => self.kind != ElementChangeKind::Repaired,
         };
         was_complete && self.effect().is_destructive()

@@ -50,7 +50,7 @@ fn change(part: Part<'_>) -> Option<ElementChange> {
         descriptor: part.descriptor,
         repackaged,
         values_in_doubt: applies_values && part.now.values_in_doubt,
-        could_not_be_stopped: part.now.could_not_be_stopped(),
+        may_be_complete: part.now.could_not_be_stopped(),
         properties: part.changes,
     })
 }
