@@ -112,6 +112,8 @@ pub(super) struct Draft {
     /// The temporary nodes that groups still have from an earlier rolling change. The plan may remove these nodes
     /// without the user's consent.
     surplus: BTreeSet<ElementName>,
+    /// Whether the draft resumes an interrupted process without asking a user.
+    pub(super) resumes: bool,
 }
 
 /// Values that the record of an assembly contains before the planned changes. The engine compares these values with
@@ -153,7 +155,7 @@ impl EngineEnv {
             mut arguments,
             expected,
             consent,
-            omits_unpermitted,
+            resumes,
             selection,
             observed,
             ..
@@ -182,7 +184,7 @@ impl EngineEnv {
         }
         let mut target = match (desired, &before) {
             (Some(desired), before) => up(*desired, before.as_ref(), &old_secrets, now)?,
-            (None, Some(record)) => stored(requested, record, &previous, &mut intent)?,
+            (None, Some(record)) => stored(requested, record, &previous, (&mut intent, resumes))?,
             (None, None) => return Err(EngineError::Nothing),
         };
         if requested_down {
@@ -253,7 +255,7 @@ impl EngineEnv {
         };
         let except = target.options.except.clone();
         if let Consent::Parts(permitted) = &consent
-            && omits_unpermitted
+            && resumes
         {
             let destroyed = destroyed(&planned.diff, &surplus);
             let unpermitted: Vec<_> = destroyed.filter(|part| !permitted.contains(part)).cloned().collect();
@@ -312,6 +314,7 @@ impl EngineEnv {
             before: before_all,
             consent: if keeps_instances { Consent::Parts(BTreeSet::new()) } else { consent },
             surplus,
+            resumes,
             world,
         })
     }
@@ -539,12 +542,12 @@ fn up(
 /// derives the desired assembly from `record`. For example, [`Intent::ScaleOut`] adds a node.
 ///
 /// `requested` is the intent of the request. `intent` is the intent that will be recorded. For a rollback, the function
-/// writes the chosen version into `intent`.
+/// writes the chosen version into `intent`. `resumes` is as in [`Request::resumes`].
 fn stored(
     requested: Intent,
     record: &AssemblyRecord,
     previous: &PreviousState,
-    intent: &mut Intent,
+    (intent, resumes): (&mut Intent, bool),
 ) -> Result<Target, EngineError> {
     let recorded = &record.topology;
     let record = &*closed(record);
@@ -580,9 +583,9 @@ fn stored(
         }
         Intent::Heal(element) => {
             let element = healable(recorded, &element)?.clone();
-            let heal = if is_whole(recorded, &element) {
+            let heal = if resumes || is_whole(recorded, &element) {
                 // Parts of the element that are not in their desired state are repaired. Healthy parts are
-                // not restarted.
+                // not restarted. An interrupted heal has recorded the state Broken for the part that it restarts.
                 Options { target: [element.clone()].into(), restore: [element].into(), ..Options::default() }
             } else {
                 Options::heal([element])

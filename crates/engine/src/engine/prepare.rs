@@ -282,7 +282,9 @@ pub(super) fn beginning(draft: &mut Draft, process: &ProcessRecord) -> Batch {
     let (intent, application) = (process.intent.clone(), process.application);
     let started = Happening::ProcessStarted { intent, application, steps };
     batch = batch.put_process(process.clone()).event(event(world, Some(id), now, started));
-    batch.extend(count_heals(world, process));
+    if !draft.resumes {
+        batch.extend(count_heals(world, process));
+    }
     if draft.is_new_version {
         batch = batch.put_version(VersionRecord { process: id, assembly: world.assembly.clone() });
     }

@@ -66,9 +66,9 @@ struct RequestContent {
     /// consent at that time.
     #[serde(default, skip_serializing_if = "Consent::is_any")]
     consent: Consent,
-    /// Always `false`: requests in the queue are not created by [`Request::unattended_retry`].
+    /// Always `false`: requests in the queue are not created by [`Request::resuming`].
     #[serde(skip)]
-    omits_unpermitted: bool,
+    resumes: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     refresh: Option<Duration>,
     #[serde(default, skip_serializing_if = "Selection::is_all")]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_driver::Package;
 use windlass_model::assembly::{MaxSurge, MaxUnavailable};
-use windlass_model::record::{AssemblyRecord, Assumption, CallRecord, Intent, LaunchedFrom};
+use windlass_model::record::{AssemblyRecord, Assumption, CallRecord, Intent, LaunchedFrom, ProcessRecord};
 use windlass_model::{
     AssemblyName, CallId, CommandName, DescriptorName, ElementName, ProcessId, PropertyName, State, Topology,
 };
@@ -138,9 +138,8 @@ pub struct Request {
     pub(super) expected: Option<PlanFingerprint>,
     /// The user's permission to remove or replace installed parts.
     pub(super) consent: Consent,
-    /// Whether the plan leaves out the removals and replacements that `consent` does not permit. If `false`, a plan with
-    /// such changes is refused.
-    pub(super) omits_unpermitted: bool,
+    /// Whether the request resumes an interrupted process without asking a user; see [`Request::resuming`].
+    pub(super) resumes: bool,
     /// The maximum time for the health checks before the plan is made; `None` means that no health checks are
     /// made.
     pub(super) refresh: Option<Duration>,
@@ -160,7 +159,7 @@ impl From<Intent> for Request {
             arguments: Arguments::default(),
             expected: None,
             consent: Consent::Any,
-            omits_unpermitted: false,
+            resumes: false,
             refresh: None,
             selection: Selection::default(),
             observed: None,
@@ -187,10 +186,15 @@ impl Request {
         Self { answer: Some(answer), ..Intent::Retry.into() }
     }
 
-    /// Returns a request to resume the last intent without asking a user. The plan removes and replaces only the parts
-    /// that the user has permitted for this intent.
-    pub(super) fn unattended_retry() -> Self {
-        Self { consent: Consent::None, omits_unpermitted: true, ..Intent::Retry.into() }
+    /// Returns a request to resume an interrupted process without asking a user. The plan differs from other plans in two
+    /// ways: it omits the removals and replacements that the user has not permitted for the interrupted process, and a
+    /// heal does not restart the parts that are up again. A heal begins with health checks of at most `checks`.
+    pub(super) fn resuming(interrupted: &ProcessRecord, checks: Duration) -> Self {
+        let (intent, refresh) = match &interrupted.intent {
+            heal @ Intent::Heal(_) => (heal.clone(), Some(checks)),
+            _ => (Intent::Retry, None),
+        };
+        Self { consent: Consent::to_resume(interrupted), resumes: true, refresh, ..intent.into() }
     }
 
     /// Returns the request with an operator's answer about undecided calls; see [`Answer`].

@@ -28,8 +28,12 @@ pub enum Resumed {
 /// because their inputs are outdated, these parts stay as they are. A heal begins with health checks. The checks take
 /// at most the time `checks`.
 ///
-/// The command of an interrupted [`Intent::Call`] is not called a second time: only the outcome of its call is
-/// determined. The result is then [`Resumed::Ended`]. The result is also `Ended` if the process has ended meanwhile.
+/// The result is [`Resumed::Ended`] in three cases:
+///
+/// - The process calls a command ([`Intent::Call`]). The function only determines the outcome of the call, and does not
+///   call the command again.
+/// - A user has asked the process to stop.
+/// - The process has ended meanwhile.
 ///
 /// # Errors
 /// The errors of [`Engine::prepare`].
@@ -46,18 +50,18 @@ pub async fn resume(
     let prepared = async {
         let present = engine.store.process(interrupted.id).await?;
         let present = present.unwrap_or_else(|| interrupted.clone());
-        let request = match &present.intent {
-            _ if present.status.is_final() => return Ok(Err(present)),
-            Intent::Call { .. } => {
-                let settled = engine.settled(&lease, name, None, stop).await?;
-                if let Some((_, closing)) = settled.filter(|(_, closing)| !closing.is_empty()) {
-                    engine.store.commit(&lease, closing).await?;
-                }
-                return Ok(Err(engine.store.process(present.id).await?.unwrap_or(present)));
+        if present.status.is_final() {
+            return Ok(Err(present));
+        }
+        let request = Request::resuming(&present, checks);
+        let is_unwanted = engine.store.is_asked_to_stop(present.id).await?;
+        if is_unwanted || matches!(present.intent, Intent::Call { .. }) {
+            let settled = engine.settled(&lease, name, None, stop).await?;
+            if let Some((_, closing)) = settled.filter(|(_, closing)| !closing.is_empty()) {
+                engine.store.commit(&lease, closing).await?;
             }
-            heal @ Intent::Heal(_) => Request::from(heal.clone()).refreshed(Some(checks)),
-            _ => Request::unattended_retry(),
-        };
+            return Ok(Err(engine.store.process(present.id).await?.unwrap_or(present)));
+        }
         engine.prepare_under(&lease, name, request, stop, None).await.map(Ok)
     };
     match renewal.keeping(Box::pin(prepared)).await {

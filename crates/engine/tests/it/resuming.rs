@@ -1,5 +1,6 @@
 //! A daemon resumes its interrupted processes, without asking a user.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio::time::sleep;
@@ -56,14 +57,15 @@ fn with_a_reader(rig: &Rig, parts: &[&str]) -> Sketch {
 async fn an_interrupted_heal_is_continued_as_a_heal() {
     let mut resumed_heals = 0;
     for after in 1..60 {
-        let rig = Rig::new(Effect::Repeatable);
+        let rig = Rig::new(Effect::Once);
         let v1 = Sketch::new(&["a", "b"]).property("a", "size", literal("1"));
         let v2 = Sketch::new(&["a", "b", "d"]).property("a", "size", literal("2"));
         rig.up(v1.desired()).await.unwrap();
         let heal = Intent::Heal(element("t__b"));
         let ended = stopped(&rig, Request::up(v2.desired()), Duration::from_millis(1)).await;
         assert_eq!(ended.process.status, ProcessStatus::Cancelled);
-        rig.ask_until_killed("t", heal.clone(), Duration::from_millis(after)).await;
+        let request = Request::from(heal.clone()).with_consent(Consent::None);
+        rig.ask_until_killed("t", request, Duration::from_millis(after)).await;
         if rig.store.open_processes().await.unwrap().is_empty() {
             continue;
         }
@@ -71,10 +73,14 @@ async fn an_interrupted_heal_is_continued_as_a_heal() {
         let before = rig.strings.calls().len();
         let resumed = rig.resume().await.unwrap().unwrap();
         assert_eq!((resumed.process.intent, resumed.process.status), (heal, ProcessStatus::Completed));
+        assert_eq!(resumed.process.may_destroy, Some(BTreeSet::new()));
         let calls = rig.strings.calls().split_off(before);
         assert!(calls.iter().all(|call| call.starts_with("b ")), "{calls:?}");
+        let effects = rig.jobs.effects();
+        let stops = effects.iter().filter(|effect| *effect == "b Stop").count();
+        assert_eq!(stops, 1, "a heal that is complete must not restart the part again: {effects:?}");
     }
-    assert!(resumed_heals > 0);
+    assert!(resumed_heals > 10);
 }
 
 /// A part has outdated inputs, and its replacement was never permitted. An interrupted process of other parts must be
@@ -151,6 +157,18 @@ async fn an_interrupted_command_is_only_settled() {
         assert!(rig.store.open_processes().await.unwrap().is_empty());
     }
     assert!(ended > 0);
+}
+
+/// A user has asked an interrupted process to stop. The process must end, and must not be resumed.
+#[tokio::test(start_paused = true)]
+async fn an_unwanted_process_ends() {
+    let rig = Rig::new(Effect::Repeatable);
+    let sketch = Sketch::new(&["a", "b"]);
+    assert!(rig.ask_until_killed("t", Request::up(sketch.desired()), Duration::from_millis(5)).await);
+    let open = rig.store.open_processes().await.unwrap().remove(0);
+    rig.store.ask_to_stop(&assembly_name("t"), open.id).await.unwrap();
+    assert!(rig.resume().await.unwrap().is_none());
+    assert!(rig.store.open_processes().await.unwrap().is_empty());
 }
 
 /// A process has ended before the daemon takes the lease of its assembly.

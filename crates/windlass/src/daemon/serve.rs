@@ -48,10 +48,6 @@ impl Daemon<'_> {
             if held || self.busy.contains(&process.assembly) || self.stop.soon.is_cancelled() {
                 continue;
             }
-            // A user wanted this process to stop.
-            if matches!(self.store.is_asked_to_stop(process.id).await, Ok(true)) {
-                continue;
-            }
             // Each process is resumed only once. If it is refused or interrupted again, the user must solve its
             // problem.
             if self.resumed.insert(process.id) {
