@@ -594,12 +594,14 @@ impl ProcessMachine {
         process.ended = Some(self.now);
         process.reason.clone_from(&reason);
         // After an operator has decided about the undecided calls, the change may succeed.
+        // If the parts have never reached a version together, there is no version to return to.
         if status == ProcessStatus::Failed
             && undecided == 0
             && process.intent.rolls_back()
             && self.failed_group().is_some()
+            && let Some(reached) = self.world.assembly.reached
         {
-            process.follow_up = Some(Intent::Rollback(self.world.assembly.reached));
+            process.follow_up = Some(Intent::Rollback(Some(reached)));
         }
         self.process = Some(process.clone());
         let id = process.id;
