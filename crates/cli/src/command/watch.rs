@@ -153,7 +153,7 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
             say!("{at} {assembly}: {process} {}", styled(style, status));
         }
         Notice::Interrupted { assembly, process } => say!(
-            "{at} {assembly}: {process} {}; the next `windlass run` or `windlass retry {assembly}` resumes it",
+            "{at} {assembly}: {process} {}; the next `windlass run` resumes it",
             styled(ODD, "is interrupted")
         ),
         Notice::Stopping { busy } => {

@@ -35,6 +35,16 @@ fn healing() -> (TestEnv, Running) {
     (env, keeper)
 }
 
+/// Returns the assembly of [`gated`], and a daemon that has received SIGTERM during a heal. The daemon waits for the Stop
+/// of the box.
+fn stopping() -> (TestEnv, Running) {
+    let (env, keeper) = healing();
+    until("it stops the box", || env.trace().last().is_some_and(|last| last == "Stop"));
+    keeper.signal(Signal::TERM);
+    until("it waits for the script", || keeper.stderr().contains("have 10 s to end"));
+    (env, keeper)
+}
+
 impl TestEnv {
     fn open(&self, gate: &str) {
         self.write(&format!(".windlass/volumes/state/{gate}"), "");
@@ -271,14 +281,11 @@ fn a_killed_daemon_resumes_its_process() {
 /// SIGTERM stops a daemon that is healing a part. The next daemon must complete the healing.
 #[test]
 fn a_stopped_daemon_leaves_its_process_to_the_next_daemon() {
-    let (env, keeper) = healing();
-    until("it stops the box", || env.trace().last().is_some_and(|last| last == "Stop"));
-    keeper.signal(Signal::TERM);
-    until("it waits for the script", || keeper.stderr().contains("have 10 s to end"));
+    let (env, keeper) = stopping();
     env.open("stop");
     let stopped = keeper.end();
     assert_eq!(stopped.code(), Some(0), "{stopped}");
-    let left = "small: p3 is interrupted; the next `windlass run` or `windlass retry small` resumes it";
+    let left = "small: p3 is interrupted; the next `windlass run` resumes it";
     assert!(stopped.stdout.contains(left), "{stopped}");
     assert_eq!(env.trace().last().map(String::as_str), Some("Stop"));
 
@@ -295,10 +302,7 @@ fn a_stopped_daemon_leaves_its_process_to_the_next_daemon() {
 /// healing.
 #[test]
 fn a_cancelled_process_of_a_stopped_daemon_is_not_resumed() {
-    let (env, keeper) = healing();
-    until("it stops the box", || env.trace().last().is_some_and(|last| last == "Stop"));
-    keeper.signal(Signal::TERM);
-    until("it waits for the script", || keeper.stderr().contains("have 10 s to end"));
+    let (env, keeper) = stopping();
     env.ok(&["cancel", "small"]);
     env.open("stop");
     let stopped = keeper.end();

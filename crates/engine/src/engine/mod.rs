@@ -35,6 +35,7 @@ mod settle;
 mod transfer;
 mod turn;
 mod upkeep;
+mod versions;
 
 pub use absence::Absence;
 pub use adopt::{FoundRecorder, inventory};

@@ -16,9 +16,10 @@ use windlass_plan::StepNumber;
 use windlass_store::{Snapshot, Store};
 
 use super::consent::Consent;
-use super::draft::{self, Limits, PreviousState, is_mixed};
+use super::draft::{Limits, PreviousState};
 use super::env::resources;
 use super::request::Request;
+use super::versions::{earlier, installed, is_mixed};
 use crate::commands;
 use crate::error::EngineError;
 use crate::values::{self, Unknown};
@@ -51,7 +52,7 @@ impl Records<'_> {
         let commands = commands::open(self.store, &snapshot).await?;
         let mut world = World::load(snapshot);
         world.commands = commands;
-        world.installed = Some(draft::installed(&world.assembly, &versions, &world));
+        world.installed = Some(installed(&world.assembly, &versions, &world));
         world.packages = Packages::new(packages);
         // A missing package is no error here. Only a call that needs the package fails.
         let _ = world.packages.desire(&world.assembly.packages, &[]);
@@ -255,7 +256,7 @@ impl Records<'_> {
         loop {
             let versions = self.store.versions_since(&record.name, reached.min(ProcessId(since))).await?;
             let oldest = versions.first().map_or(0, |version| version.process.0);
-            if oldest == 0 || oldest > since || draft::earlier(&versions, record, None).is_ok() {
+            if oldest == 0 || oldest > since || earlier(&versions, record, None).is_ok() {
                 return Ok(versions);
             }
             since = oldest - 1;

@@ -11,9 +11,9 @@ use windlass_model::retention::Retention;
 use windlass_model::{AssemblyName, ProcessId, Seq, Timestamp};
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
 
-use super::draft::of_version;
 use super::previous::last_of_assembly;
 use super::upkeep::Upkeep;
+use super::versions::of_version;
 use crate::error::EngineError;
 use crate::keeper::Renewal;
 use crate::recordings;
