@@ -315,6 +315,7 @@ fn a_cancelled_process_of_a_stopped_daemon_is_not_resumed() {
     keeper.signal(Signal::INT);
     let keeper = keeper.end();
     assert!(!keeper.stdout.contains("resumes"), "{keeper}");
+    assert!(keeper.stdout.contains("small: p3 cancelled"), "{keeper}");
 }
 
 /// If a process can't be resumed at present, the daemon says so once, leaves the process open, and tries again.

@@ -102,7 +102,7 @@ pub(super) struct Draft {
     pub(super) seen: Option<Vec<Seen>>,
     /// The changes that the health checks in `seen` require in the records.
     pub(super) found: Found,
-    /// The batch that records the interrupted processes as Failed. Empty if no process was interrupted, or if the
+    /// The batch that ends the interrupted processes. Empty if no process was interrupted, or if the
     /// batch was already committed.
     pub(super) closing: Batch,
     /// Values from the record of the assembly before the planned changes; `None` for a new assembly.

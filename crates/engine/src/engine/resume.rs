@@ -32,7 +32,7 @@ pub enum Resumed {
 ///
 /// - The process calls a command ([`Intent::Call`]). The function only determines the outcome of the call, and does not
 ///   call the command again.
-/// - A user has asked the process to stop.
+/// - A user has asked the process to stop. It has now ended as Cancelled.
 /// - The process has ended meanwhile.
 ///
 /// # Errors

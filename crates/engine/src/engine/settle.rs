@@ -25,7 +25,7 @@ use crate::exported;
 use crate::host::{Input, Machine as _, Output};
 use crate::journal::{RemoteCall, in_words};
 use crate::keeper::{self, Leases};
-use crate::machine::{Command, Event, Preparer, ProcessMachine};
+use crate::machine::{Command, Event, Preparer, ProcessMachine, STOPPED};
 use crate::stop::Stop;
 
 impl Engine {
@@ -61,7 +61,7 @@ impl Engine {
             unprepared = self.settle(lease, snapshot, assume.as_ref(), Wait::Once, stop).await?;
             snapshot = self.reload(name).await?;
         }
-        let mut closing = self.closing(&interrupted);
+        let mut closing = self.closing(&interrupted).await?;
         let has_unprepared = !unprepared.is_empty();
         let unprepared =
             |answered| EngineError::Unprepared { name: name.clone(), calls: unprepared, answered };
@@ -307,12 +307,18 @@ impl Engine {
         Ok(batches)
     }
 
-    /// Returns the batch that ends interrupted processes as Failed.
-    fn closing(&self, interrupted: &[ProcessRecord]) -> Batch {
+    /// Returns the batch that ends interrupted processes. A process that a user has asked to stop ends as Cancelled. All
+    /// other processes end as Failed.
+    async fn closing(&self, interrupted: &[ProcessRecord]) -> Result<Batch, EngineError> {
         let now = self.env.clock.now();
-        interrupted.iter().fold(Batch::new(), |batch, process| {
-            let reason = Some("it was interrupted: the process that executed it exited".to_owned());
-            let status = ProcessStatus::Failed;
+        let mut batch = Batch::new();
+        for process in interrupted {
+            let (status, reason) = if self.store.is_asked_to_stop(process.id).await? {
+                (ProcessStatus::Cancelled, STOPPED)
+            } else {
+                (ProcessStatus::Failed, "it was interrupted: the process that executed it exited")
+            };
+            let reason = Some(reason.to_owned());
             let happening = Happening::ProcessEnded { status, reason: reason.clone() };
             let draft = EventDraft {
                 at: now,
@@ -321,8 +327,9 @@ impl Engine {
                 body: happening,
             };
             let ended = ProcessRecord { status, ended: Some(now), reason, ..process.clone() };
-            batch.put_process(ended).event(draft)
-        })
+            batch = batch.put_process(ended).event(draft);
+        }
+        Ok(batch)
     }
 
     /// Removes the jobs of an assembly's processes from the runtimes.

@@ -82,6 +82,9 @@ pub(crate) enum Event {
     Slot(JobSlot),
 }
 
+/// The reason in the record of a cancelled process.
+pub(crate) const STOPPED: &str = "it was stopped on request";
+
 /// The identity of a timer. At most one timer runs for each call, and for each pause.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
@@ -582,7 +585,7 @@ impl ProcessMachine {
             return;
         }
         let (status, reason) = if self.cancelling && !is_complete {
-            (ProcessStatus::Cancelled, Some("it was stopped on request".to_owned()))
+            (ProcessStatus::Cancelled, Some(STOPPED.to_owned()))
         } else if undecided > 0 {
             (ProcessStatus::Failed, Some(format!("{undecided} of its steps need a decision")))
         } else if failed + skipped + cancelled > 0 {

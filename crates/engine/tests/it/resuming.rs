@@ -159,16 +159,26 @@ async fn an_interrupted_command_is_only_settled() {
     assert!(ended > 0);
 }
 
-/// A user has asked an interrupted process to stop. The process must end, and must not be resumed.
+/// A user has asked an interrupted process to stop. The process must end as Cancelled, and must not be resumed. A daemon
+/// or the next command ends it.
 #[tokio::test(start_paused = true)]
-async fn an_unwanted_process_ends() {
-    let rig = Rig::new(Effect::Repeatable);
-    let sketch = Sketch::new(&["a", "b"]);
-    assert!(rig.ask_until_killed("t", Request::up(sketch.desired()), Duration::from_millis(5)).await);
-    let open = rig.store.open_processes().await.unwrap().remove(0);
-    rig.store.ask_to_stop(&assembly_name("t"), open.id).await.unwrap();
-    assert!(rig.resume().await.unwrap().is_none());
-    assert!(rig.store.open_processes().await.unwrap().is_empty());
+async fn an_unwanted_process_ends_as_cancelled() {
+    for by_daemon in [true, false] {
+        let rig = Rig::new(Effect::Repeatable);
+        let sketch = Sketch::new(&["a", "b"]);
+        assert!(rig.ask_until_killed("t", Request::up(sketch.desired()), Duration::from_millis(5)).await);
+        let open = rig.store.open_processes().await.unwrap().remove(0);
+        rig.store.ask_to_stop(&assembly_name("t"), open.id).await.unwrap();
+        if by_daemon {
+            assert!(rig.resume().await.unwrap().is_none());
+        } else {
+            rig.up(sketch.desired()).await.unwrap();
+        }
+        assert!(rig.store.open_processes().await.unwrap().is_empty());
+        let ended = rig.store.process(open.id).await.unwrap().unwrap();
+        assert_eq!(ended.status, ProcessStatus::Cancelled);
+        assert_eq!(ended.reason.as_deref(), Some("it was stopped on request"));
+    }
 }
 
 /// A process has ended before the daemon takes the lease of its assembly.
