@@ -60,11 +60,8 @@ impl PendingCalls {
         replaced: BTreeSet<ElementName>,
     ) -> Self {
         let before = snapshot.assembly.clone();
-        let calls = ends.into_iter().map(|(mut record, end)| {
+        let calls = ends.into_iter().map(|(record, end)| {
             let element = snapshot.elements.get(&record.element).cloned();
-            let mut processes = snapshot.processes.iter();
-            let process = processes.find(|process| process.id == record.process);
-            record.from = record.from.or_else(|| process?.from.clone());
             put_into(snapshot, &end);
             PendingCall { record, element, end }
         });

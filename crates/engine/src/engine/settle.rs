@@ -49,13 +49,13 @@ impl Engine {
         assume: Option<Answer>,
         stop: &Stop,
     ) -> Result<Option<(Snapshot, Batch)>, EngineError> {
-        let Some(mut snapshot) = self.store.load(name).await? else {
+        let Some(mut snapshot) = self.loaded(name).await? else {
             self.sweep(name, stop).await?;
             return Ok(None);
         };
         let interrupted = snapshot.processes.clone();
         self.refuse_damaged(&snapshot)?;
-        self.reopen(&mut snapshot).await?;
+        self.reopen(&mut snapshot);
         let mut unprepared = Vec::new();
         if snapshot.calls.iter().any(|call| call.state != CallState::Undecided) {
             unprepared = self.settle(lease, snapshot, assume.as_ref(), Wait::Once, stop).await?;
@@ -139,20 +139,13 @@ impl Engine {
     ///
     /// - The last attempt of the call was made on this host and in this folder.
     /// - The program that could not find out the outcome ran on another host or in another folder.
-    async fn reopen(&self, snapshot: &mut Snapshot) -> Result<(), EngineError> {
+    fn reopen(&self, snapshot: &mut Snapshot) {
         for call in snapshot.calls.iter_mut().filter(|call| call.state == CallState::Undecided) {
-            if call.unknown.as_ref().is_none_or(|unknown| unknown.by == self.env.home) {
-                continue;
-            }
-            let from = match call.from.clone() {
-                Some(from) => Some(from),
-                None => self.store.process(call.process).await?.and_then(|process| process.from),
-            };
-            if from.as_ref() == Some(&self.env.home) {
+            let is_known_elsewhere = call.unknown.as_ref().is_some_and(|unknown| unknown.by != self.env.home);
+            if is_known_elsewhere && call.from.as_ref() == Some(&self.env.home) {
                 call.state = CallState::Open;
             }
         }
-        Ok(())
     }
 
     /// For a dry run, returns the snapshot that would exist if the operator's answer about the undecided calls were
@@ -169,7 +162,8 @@ impl Engine {
         mut snapshot: Snapshot,
         assume: Option<Answer>,
     ) -> Result<Snapshot, EngineError> {
-        self.reopen(&mut snapshot).await?;
+        self.locate(&mut snapshot).await?;
+        self.reopen(&mut snapshot);
         let is_settled = snapshot.calls.iter().all(|call| call.state == CallState::Undecided);
         if assume.is_some() && !is_settled {
             return Err(EngineError::NotObserved(name.clone()));
@@ -207,8 +201,32 @@ impl Engine {
         Ok(())
     }
 
+    /// Reads the records of an assembly. The record of each open call tells where its last attempt was made.
+    async fn loaded(&self, name: &AssemblyName) -> Result<Option<Snapshot>, EngineError> {
+        let mut snapshot = self.store.load(name).await?;
+        if let Some(snapshot) = &mut snapshot {
+            self.locate(snapshot).await?;
+        }
+        Ok(snapshot)
+    }
+
+    /// Completes the records of the open calls: afterwards, each record tells where the last attempt of its call was
+    /// made. The first attempt was made where the process of the call was executed. This process may have ended.
+    async fn locate(&self, snapshot: &mut Snapshot) -> Result<(), EngineError> {
+        let mut known: HashMap<ProcessId, Option<String>> =
+            snapshot.processes.iter().map(|process| (process.id, process.from.clone())).collect();
+        for call in snapshot.calls.iter_mut().filter(|call| call.from.is_none()) {
+            if !known.contains_key(&call.process) {
+                let process = self.store.process(call.process).await?;
+                known.insert(call.process, process.and_then(|process| process.from));
+            }
+            call.from.clone_from(&known[&call.process]);
+        }
+        Ok(())
+    }
+
     async fn reload(&self, name: &AssemblyName) -> Result<Snapshot, EngineError> {
-        let snapshot = self.store.load(name).await?;
+        let snapshot = self.loaded(name).await?;
         snapshot.ok_or_else(|| EngineError::Unknown { name: name.clone(), known: Vec::new() })
     }
 
@@ -260,13 +278,10 @@ impl Engine {
     /// This program can't find the jobs of these attempts. The result also contains the number of the last attempt
     /// of each call.
     fn elsewhere(&self, snapshot: &Snapshot) -> HashMap<CallId, RemoteCall> {
-        let processes = snapshot.processes.iter();
-        let begun: HashMap<ProcessId, Option<&String>> =
-            processes.map(|process| (process.id, process.from.as_ref())).collect();
         let calls = snapshot.calls.iter().filter_map(|call| {
-            let from = call.from.as_ref().or_else(|| *begun.get(&call.process)?)?;
+            let from = call.from.as_ref().filter(|from| **from != self.env.home)?;
             let remote = RemoteCall { attempt: call.attempt, from: from.clone() };
-            (*from != self.env.home).then(|| (call.id.clone(), remote))
+            Some((call.id.clone(), remote))
         });
         calls.collect()
     }

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 use windlass_driver::testing::{Fault, Faulty};
-use windlass_driver::{Placement, Purpose};
+use windlass_driver::{Observation, Placement, Purpose};
 use windlass_engine::{
-    Arguments, Consent, DiscoveryQuery, Ended, EngineError, PlanFingerprint, Request, Selection, Stop,
+    Answer, Arguments, Consent, DiscoveryQuery, Ended, EngineError, PlanFingerprint, Request, Selection, Stop,
 };
 use windlass_executor::{Job, Runtime as _};
 use windlass_model::assembly::Cluster;
@@ -432,6 +432,26 @@ async fn a_process_of_other_parts_leaves_a_converging_call_open() {
             assert!(rig.store.open_processes().await.unwrap().is_empty(), "{ask:?}");
         }
     }
+}
+
+/// The process of a converging call ends early, because another of its calls needs the operator's answer. The record of
+/// the converging call must nevertheless tell where the call was made.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_left_open_keeps_its_origin() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(Sketch::new(&["c"]).desired()).await.unwrap();
+    rig.strings.act("a Install", Act::Converge(1000));
+    rig.jobs.lose("b Install");
+    for _ in 0..2 {
+        rig.strings.see("b Install", Observation::CannotTell("nobody knows".to_owned()));
+    }
+    assert!(rig.up_until_killed(Sketch::new(&["a", "b", "c"]).desired(), millis(200)).await);
+    let heal = Request::from(Intent::Heal(element("t__c")));
+    let refused = rig.ask("t", heal.clone()).await.unwrap_err();
+    assert!(matches!(refused, EngineError::NeedsDecision { .. }), "{refused}");
+    rig.ask("t", heal.with_answer(Some(Answer::of_all(Assumption::Done)))).await.unwrap();
+    let open = rig.look("t").await.calls;
+    assert!(matches!(&open[..], [call] if call.from == Some(rig.home.clone())), "{open:?}");
 }
 
 /// The changes that a limited plan omits do not contain the replacement of a converging instance.
