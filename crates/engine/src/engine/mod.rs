@@ -59,7 +59,7 @@ pub use replay::calls_of;
 pub use request::{
     Answer, Argument, Arguments, BaseVersion, Desired, PublishedOutputs, Request, Selection, UpOptions,
 };
-pub use resume::{Resumed, resume};
+pub use resume::{Resumed, demanding_rollback, may_demand_rollback, resume};
 pub use transfer::{Bundle, HandOver};
 pub use turn::{DutyTurn, FactoryDuty, Turn, TurnTime, take_turn};
 pub use upkeep::Upkeep;

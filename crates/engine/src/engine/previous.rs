@@ -13,7 +13,7 @@ use windlass_model::record::{
 use windlass_model::work::Work;
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, Side, Timestamp};
 use windlass_plan::StepNumber;
-use windlass_store::{Snapshot, Store};
+use windlass_store::{Snapshot, Store, StoreError};
 
 use super::consent::Consent;
 use super::draft::{Limits, PreviousState};
@@ -275,7 +275,7 @@ impl Records<'_> {
 pub(super) async fn last_of_assembly(
     store: &dyn Store,
     name: &AssemblyName,
-) -> Result<Option<ProcessRecord>, EngineError> {
+) -> Result<Option<ProcessRecord>, StoreError> {
     const PAGE: usize = 16;
     let mut before = None;
     loop {

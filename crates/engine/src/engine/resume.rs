@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use windlass_model::record::{Intent, ProcessRecord};
-use windlass_store::Holder;
+use windlass_model::AssemblyName;
+use windlass_model::assembly::OnFailure;
+use windlass_model::record::{AssemblyRecord, Intent, ProcessRecord};
+use windlass_store::{Holder, Store, StoreError};
 
 use super::core::Engine;
 use super::prepared::Prepared;
+use super::previous::last_of_assembly;
 use super::request::Request;
 use crate::error::EngineError;
 use crate::keeper::Renewal;
@@ -21,7 +24,30 @@ pub enum Resumed {
     Ended(Box<ProcessRecord>),
 }
 
-/// Prepares the continuation of a process that was interrupted while a daemon executed it.
+/// Returns the failed process of an assembly whose demanded rollback has not begun; `None` if there is no such process.
+/// Only a process that a daemon has executed counts.
+///
+/// # Errors
+/// An error of the store.
+pub async fn demanding_rollback(
+    store: &dyn Store,
+    name: &AssemblyName,
+) -> Result<Option<ProcessRecord>, StoreError> {
+    let last = last_of_assembly(store, name).await?;
+    Ok(last.filter(|last| last.unattended && last.follow_up.is_some()))
+}
+
+/// Tells whether the last process of an assembly may have failed and may demand a rollback. If the result is `false`,
+/// [`demanding_rollback`] returns `None`.
+pub fn may_demand_rollback(assembly: &AssemblyRecord) -> bool {
+    let mut updates = assembly.topology.elements().iter().filter_map(|element| element.update);
+    assembly.reached.is_some()
+        && assembly.reached != assembly.version
+        && updates.any(|update| update.on_failure == OnFailure::Rollback)
+}
+
+/// Prepares the continuation of a process that was interrupted while a daemon executed it. If the process has failed and
+/// [demands a rollback](demanding_rollback), the function prepares this rollback.
 ///
 /// The new process has the intent and the limits of the interrupted process. It removes and replaces only the parts
 /// that the user has permitted for the interrupted process. If further parts would have to be replaced, for example
@@ -33,7 +59,7 @@ pub enum Resumed {
 /// - The process calls a command ([`Intent::Call`]). The function only determines the outcome of the call, and does not
 ///   call the command again.
 /// - A user has asked the process to stop. It has now ended as Cancelled.
-/// - The process has ended meanwhile.
+/// - The process has ended meanwhile, and demands no rollback, or its rollback has begun.
 ///
 /// # Errors
 /// The errors of [`Engine::prepare`].
@@ -51,7 +77,10 @@ pub async fn resume(
         let present = engine.store.process(interrupted.id).await?;
         let present = present.unwrap_or_else(|| interrupted.clone());
         if present.status.is_final() {
-            return Ok(Err(present));
+            let demanding = demanding_rollback(&*engine.store, name).await?;
+            if demanding.is_none_or(|demanding| demanding.id != present.id) {
+                return Ok(Err(present));
+            }
         }
         let request = Request::resuming(&present, checks);
         let is_unwanted = engine.store.is_asked_to_stop(present.id).await?;

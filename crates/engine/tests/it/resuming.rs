@@ -222,6 +222,35 @@ async fn a_demanded_rollback_needs_no_consent() {
     assert_eq!(retried.process.status, ProcessStatus::Completed);
 }
 
+/// A daemon ends after a failed `up` that demands a rollback, and before this rollback begins. The next daemon must
+/// execute the rollback, but only once, and only if no later process has changed the assembly.
+#[tokio::test(start_paused = true)]
+async fn a_demanded_rollback_is_resumed() {
+    for is_corrected in [false, true] {
+        let rig = Rig::new(Effect::Once);
+        rig.up(nodes("a").desired()).await.unwrap();
+        rig.strings.act("g__1 Start", Act::Fail);
+        let (engine, holder) = rig.engine();
+        let (name, daemon, stop) = (assembly_name("t"), holder.serving(true), Stop::default());
+        let permitted = (1..=3).map(|node| element(&format!("t__g__{node}"))).collect();
+        let up = Request::up(nodes("b").desired()).with_consent(Consent::Parts(permitted));
+        let failed = engine.prepare(&name, up, &daemon, &stop).await.unwrap().run(&stop).await.unwrap();
+        assert!(failed.needs_rollback() && failed.process.unattended);
+        if is_corrected {
+            rig.up(nodes("c").desired()).await.unwrap();
+        } else {
+            let resumed = resume(&engine, &failed.process, CHECKS, &daemon, &stop).await.unwrap();
+            let Resumed::Continued(prepared) = resumed else { panic!("the rollback has not begun") };
+            let ended = prepared.run(&stop).await.unwrap();
+            assert!(matches!(ended.process.intent, Intent::Rollback(_)), "{}", ended.process.intent);
+            assert_eq!((ended.process.status, ended.process.unattended), (ProcessStatus::Completed, true));
+        }
+        let again = resume(&engine, &failed.process, CHECKS, &daemon, &stop).await.unwrap();
+        assert!(matches!(again, Resumed::Ended(process) if process.id == failed.process.id));
+        assert!(rig.store.holder(&name).await.unwrap().is_none());
+    }
+}
+
 /// The outcome of a call of a node is unknown. The operator's answer decides whether the change has failed, so the
 /// process must not demand a rollback yet.
 #[tokio::test(start_paused = true)]

@@ -267,7 +267,7 @@ pub struct ProcessRecord {
     /// The reason why the process did not complete; none if it completed or still runs.
     pub reason: Option<String>,
     /// The rollback that a failed process demands. It begins without a further request. If windlass ends before that, the
-    /// next retry executes the rollback.
+    /// next retry executes the rollback. If a daemon executed the process, the next daemon executes the rollback, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follow_up: Option<Intent>,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use windlass_engine::may_demand_rollback;
 use windlass_model::record::{AssemblyRecord, Event, EventRecord};
 use windlass_model::{AssemblyName, State};
 use windlass_store::StoreError;
@@ -84,6 +85,11 @@ impl Daemon<'_> {
             self.forget(name).await;
             return Ok(());
         };
+        if may_demand_rollback(&snapshot.assembly) {
+            self.failed_changes.insert(name.clone());
+        } else {
+            self.failed_changes.remove(name);
+        }
         self.note_application(&snapshot.assembly).await;
         if snapshot.assembly.goal != State::Active || !snapshot.processes.is_empty() {
             if snapshot.assembly.goal != State::Active {
@@ -113,6 +119,7 @@ impl Daemon<'_> {
     /// Removes all data of the daemon about a deleted assembly.
     async fn forget(&mut self, name: &AssemblyName) {
         self.roster.remove(name);
+        self.failed_changes.remove(name);
         self.duties.remove(Duty::Check(name.clone())).await;
         self.forget_application(name).await;
         self.reported_metrics.remove(name);
@@ -121,8 +128,8 @@ impl Daemon<'_> {
         self.unwell.remove(name);
     }
 
-    /// Reads the changes that other programs have recorded in the store. Then resumes interrupted processes, and begins
-    /// queued requests. The first call also lists all assemblies of the store.
+    /// Reads the changes that other programs have recorded in the store. Then resumes interrupted processes, begins
+    /// demanded rollbacks, and begins queued requests. The first call also lists all assemblies of the store.
     pub(super) async fn refresh(&mut self) {
         let looked = self.look_around().await;
         if self.answered(looked).is_none() {
@@ -141,8 +148,11 @@ impl Daemon<'_> {
         self.elsewhere.iter().for_each(|name| self.roster.pause(name));
         self.changed.extend(before.into_iter().filter(|name| !self.elsewhere.contains(name)));
         if !self.is_listed {
-            let changed = &mut self.changed;
+            let (changed, failed_changes) = (&mut self.changed, &mut self.failed_changes);
             let mark = |assembly: AssemblyRecord| {
+                if may_demand_rollback(&assembly) {
+                    failed_changes.insert(assembly.name.clone());
+                }
                 if assembly.application.is_some() || !assembly.topology.policies().is_empty() {
                     changed.insert(assembly.name);
                 }

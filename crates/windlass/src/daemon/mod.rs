@@ -102,6 +102,9 @@ struct Daemon<'a> {
     /// The interrupted processes that could not be resumed at the first attempt. The daemon has reported each of them
     /// once, and tries again at each [`Duty::Refresh`].
     not_resumed: BTreeSet<ProcessId>,
+    /// The assemblies whose last process may have failed and may [demand a rollback](windlass_engine::may_demand_rollback). If this rollback
+    /// has not begun, the daemon begins it at the next [`Duty::Refresh`].
+    failed_changes: BTreeSet<AssemblyName>,
     tell: &'a (dyn Fn(Notice) + Send + Sync),
 }
 
@@ -188,6 +191,7 @@ pub async fn watch(
         tried: BTreeSet::new(),
         resumed: BTreeSet::new(),
         not_resumed: BTreeSet::new(),
+        failed_changes: BTreeSet::new(),
         tell,
     };
     loop {

@@ -25,7 +25,7 @@ pub enum Notice {
         /// The metrics that the assembly's policies read, sorted.
         metrics: Vec<String>,
     },
-    /// The daemon starts an intent that a policy demands.
+    /// The daemon starts an intent that a policy demands, or a rollback that a failed process demands.
     Acts {
         /// The name of the assembly.
         assembly: AssemblyName,

@@ -1,6 +1,6 @@
 //! Work of the daemon other than monitoring: executing requests, and resuming interrupted processes.
 
-use windlass_engine::{Ended, EngineError, Request, Resumed, is_destroyed, resume};
+use windlass_engine::{Ended, EngineError, Request, Resumed, demanding_rollback, is_destroyed, resume};
 use windlass_model::AssemblyName;
 use windlass_model::record::{Intent, ProcessRecord};
 use windlass_model::request::RequestRecord;
@@ -39,10 +39,15 @@ impl Daemon<'_> {
         self.put_to_work(assembly, what, async move { taken_up(&context, request).await });
     }
 
-    /// Resumes processes that were interrupted while a daemon executed them.
+    /// Resumes processes that were interrupted while a daemon executed them. Also begins the rollbacks that failed processes
+    /// of daemons demand.
     pub(super) async fn go_on(&mut self) {
         let left = self.store.open_processes().await;
-        let left = self.answered(left).into_iter().flatten();
+        let mut left = self.answered(left).unwrap_or_default();
+        for assembly in self.failed_changes.clone() {
+            let demanding = demanding_rollback(&*self.store, &assembly).await;
+            left.extend(self.answered(demanding).flatten());
+        }
         for process in left.into_iter().filter(|process| process.unattended) {
             let held = !matches!(self.store.holder(&process.assembly).await, Ok(None));
             if held || self.busy.contains(&process.assembly) || self.stop.soon.is_cancelled() {
@@ -52,7 +57,8 @@ impl Daemon<'_> {
             // problem.
             if self.resumed.insert(process.id) {
                 let (context, assembly) = (self.work.context.clone(), process.assembly.clone());
-                self.put_to_work(assembly, process.title(), async move { resumed(&context, process).await });
+                let what = process.follow_up.as_ref().map_or_else(|| process.title(), Intent::to_string);
+                self.put_to_work(assembly, what, async move { resumed(&context, process).await });
             }
         }
     }
@@ -96,10 +102,9 @@ impl Daemon<'_> {
     }
 }
 
-/// Resumes an interrupted process. Returns `None` if nothing is left to do, or if the process can't be resumed now. In the
+/// Resumes an interrupted process, or begins the rollback that a failed process demands. Returns `None` if nothing is left to do, or if the process can't be resumed now. In the
 /// second case, the daemon tries again later.
 async fn resumed(context: &Context, interrupted: ProcessRecord) -> Result<Option<Ended>, EngineError> {
-    let what = interrupted.title();
     let (process, assembly) = (interrupted.id, interrupted.assembly.clone());
     let resumed = resume(&context.engine, &interrupted, REFRESH_TIMEOUT, &context.holder, &context.stop);
     let prepared = match Box::pin(resumed).await {
@@ -107,6 +112,8 @@ async fn resumed(context: &Context, interrupted: ProcessRecord) -> Result<Option
             context.send(Message::NotResumed { assembly, process, why: error }).await;
             return Ok(None);
         }
+        // Another program has begun the rollback.
+        Ok(Resumed::Ended(_)) if interrupted.follow_up.is_some() => return Ok(None),
         Ok(Resumed::Ended(ended)) => {
             context.tell(Notice::Ended { assembly, process, status: ended.status }).await;
             return Ok(None);
@@ -115,7 +122,14 @@ async fn resumed(context: &Context, interrupted: ProcessRecord) -> Result<Option
         Ok(_) => return Ok(None),
         Err(error) => return Err(error),
     };
-    context.tell(Notice::ProcessResumes { assembly, process, what }).await;
+    let notice = match &interrupted.follow_up {
+        Some(rollback) => {
+            let (what, because) = (rollback.to_string(), format!("{process} has failed"));
+            Notice::Acts { assembly, what, because }
+        }
+        None => Notice::ProcessResumes { assembly, process, what: interrupted.title() },
+    };
+    context.tell(notice).await;
     prepared.run(&context.stop).await.map(Some)
 }
 

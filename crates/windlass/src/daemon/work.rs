@@ -5,7 +5,7 @@
 //! The task of an intent also renews the lease of the assembly, and controls the jobs of the intent.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -320,7 +320,13 @@ async fn seen_through(
         first => first?,
     };
     let Some(first) = first else { return Ok(None) };
-    let further = async |ended, request| match context.carry_out(assembly, request).await {
+    let stopped = Mutex::new(None);
+    let further = async |ended: Ended, request| match context.carry_out(assembly, request).await {
+        // The next daemon continues.
+        Err(error @ EngineError::Stopped) => {
+            *stopped.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+            Err(error)
+        }
         // The first process has ended as requested. The parts with outdated inputs stay as they are.
         Err(error @ EngineError::NeedsConsent(_)) => {
             let what = "update outdated inputs".to_owned();
@@ -330,7 +336,10 @@ async fn seen_through(
         }
         done => done,
     };
-    first.continued(further).await.map(Some)
+    match first.continued(further).await {
+        Err(EngineError::Stopped) => Ok(stopped.into_inner().unwrap_or_else(PoisonError::into_inner)),
+        ended => ended.map(Some),
+    }
 }
 
 #[cfg(test)]
