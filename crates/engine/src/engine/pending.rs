@@ -1,5 +1,5 @@
-//! Pending calls: open calls of earlier processes that only wait for their instances. The instances are being created,
-//! installed, stopped or removed.
+//! Pending calls: open calls of earlier processes whose jobs have ended, but whose instances are converging. Such an
+//! instance is not yet ready, stopped or removed.
 //!
 //! The plan of the next process decides about each pending call:
 //!
