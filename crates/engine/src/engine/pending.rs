@@ -1,10 +1,13 @@
-//! Pending calls: open calls of earlier processes that only wait for the instances which they have created or installed.
+//! Pending calls: open calls of earlier processes whose jobs have ended, but whose instances are converging. Such an
+//! instance is not yet ready, stopped or removed.
 //!
 //! The plan of the next process decides about each pending call:
 //!
-//! - The plan removes the part, or re-creates it with other values: the process ends the call when it begins.
+//! - The call creates the instance, and the plan removes the part, or re-creates it with other values: the process ends
+//!   the call when it begins.
 //! - The plan is limited to other parts: the call stays open, and the process does not change the part.
-//! - In all other cases, the plan needs the instance. The engine waits for the instance, and then makes a new plan.
+//! - In all other cases, the plan needs the end of the call. The engine waits for the instance, and then makes a new
+//!   plan. So the job of a stop or a removal does not run a second time.
 //!
 //! For this decision, the plan is made as if all pending calls had ended. The records change only when the process
 //! begins. So a refused intent changes nothing.
@@ -14,7 +17,7 @@ use std::collections::BTreeSet;
 use windlass_lifecycle::{ElementChangeKind, PropertyChange, Shown};
 use windlass_model::record::{AssemblyRecord, CallRecord, ElementRecord};
 use windlass_model::work::{Direction, Relate, Work};
-use windlass_model::{CallId, ElementName};
+use windlass_model::{Action, CallId, ElementName, Transition};
 use windlass_store::{Batch, Change, Snapshot};
 
 use super::draft::Draft;
@@ -113,6 +116,9 @@ impl PendingCalls {
                 && !draft.plan.work().any(|(_, work)| is_about(work, part, &draft.world));
             return if is_left { Decision::Leave } else { Decision::Wait };
         };
+        if !matches!(call.record.action, Action::Transition(Transition::Create | Transition::Install)) {
+            return Decision::Wait;
+        }
         let is_replaced = self.replaced.iter().any(|whole| part.is_in(whole));
         // A value that becomes known only during the plan may stay the same.
         let is_known = |property: &PropertyChange| !matches!(property.after, Shown::KnownAfter(_));

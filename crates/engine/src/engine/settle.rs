@@ -35,9 +35,9 @@ impl Engine {
     /// The function repeats the open calls, so that their ends are recorded. Then it removes the jobs of the
     /// interrupted processes. `assume` is the operator's answer about calls whose outcome windlass can't determine.
     ///
-    /// A call may only wait for the instance that it has created or installed. The function observes the instance of
-    /// such a call once. If the instance is not ready, the call stays open, and the returned snapshot contains it:
-    /// the plan decides whether windlass waits for the instance.
+    /// The jobs of a call may have ended although its instance is still converging. The function observes this instance
+    /// once. If the instance is still converging, the call stays open, and the returned snapshot contains the call. The
+    /// plan then decides whether windlass waits for the instance.
     ///
     /// The caller commits the returned batch together with the record of the next process. Until then, the
     /// interrupted processes stay open: a refused intent does not end them, and a daemon can still resume them. There

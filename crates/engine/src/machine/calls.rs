@@ -481,13 +481,15 @@ impl ProcessMachine {
         }
     }
 
-    /// Tells whether a call only waits until the instance that it has created or installed is ready. The jobs of the
-    /// call have ended, and a health check can observe the instance.
+    /// Tells whether the jobs of a call have ended, but its instance is not yet ready, stopped or removed. A health check
+    /// can observe the instance.
     fn awaits_instance(&self, id: &CallId) -> bool {
+        use Transition::{Create, Delete, Install, Stop, Uninstall};
         let Some(CallRun { record, nature, .. }) = self.calls.get(id) else { return false };
-        let creates = matches!(record.action, Action::Transition(Transition::Create | Transition::Install));
+        let awaits =
+            matches!(record.action, Action::Transition(Create | Install | Stop | Uninstall | Delete));
         let is_converging = matches!(record.state, CallState::Converging { .. });
-        creates && is_converging && nature.observable
+        awaits && is_converging && nature.observable
     }
 
     /// Tells whether a call can stay open, so that a later process waits for its instance. The launch of an application
@@ -496,8 +498,8 @@ impl ProcessMachine {
         self.awaits_instance(id) && !self.has_launched(id)
     }
 
-    /// Leaves a call of an earlier process open that only waits for its instance. No job of the call will run again,
-    /// so the recorded outcomes of its jobs are no longer needed.
+    /// Leaves a call of an earlier process open whose instance is converging. No job of the call will run again, so the
+    /// recorded outcomes of its jobs are no longer needed.
     fn leave_converging(&mut self, id: &CallId) {
         if let Some(run) = self.calls.get_mut(id) {
             let wipe = std::mem::take(&mut run.wipe);
@@ -506,9 +508,9 @@ impl ProcessMachine {
         self.leave_open(id);
     }
 
-    /// Handles a stop of a call that waits until its instance is ready. The step ends as cancelled, but the record of
-    /// the call stays open. The next process observes the instance and ends the call. We rejected the state Failed,
-    /// because the next plan would remove an instance that may be ready soon.
+    /// Handles a stop of a call whose instance is converging. The step ends as cancelled, but the record of the call
+    /// stays open. The next process observes the instance and ends the call. We rejected the state Failed: the next
+    /// plan would remove an instance that may be ready soon, or would repeat a removal.
     fn wait_later(&mut self, id: &CallId) {
         let Some(mut run) = self.calls.remove(id) else { return };
         self.wipe(std::mem::take(&mut run.wipe));

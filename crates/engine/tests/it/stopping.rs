@@ -290,6 +290,49 @@ async fn a_stop_keeps_an_instance_that_is_still_converging() {
     assert_eq!(history.processes[0].calls[0].state, CallState::Succeeded);
 }
 
+/// A process is stopped while it waits until a removal is complete. The call that removes the instance must stay open.
+/// The next process waits for the end of the removal, and does not call the script again. A process of other parts
+/// neither waits nor ends the call.
+#[tokio::test(start_paused = true)]
+async fn a_stop_keeps_a_removal_open_that_is_still_converging() {
+    let other = || Selection { target: [element("t__b")].into(), ..Selection::default() };
+    let asks: [fn(Selection, &Sketch) -> Request; 4] = [
+        |_, _| Intent::Down.into(),
+        |_, sketch| up(sketch),
+        |_, _| Intent::Retry.into(),
+        |other, _| Request::from(Intent::Down).limited_to(other),
+    ];
+    for call in ["a Stop", "a Uninstall"] {
+        for (number, ask) in asks.into_iter().enumerate() {
+            let rig = Rig::new(Effect::Once);
+            let sketch = Sketch::new(&["a", "b"]);
+            rig.up(sketch.desired()).await.unwrap();
+            rig.strings.act(call, Act::Converge(12));
+            let only_a = Selection { target: [element("t__a")].into(), ..Selection::default() };
+            let down = Request::from(Intent::Down).limited_to(only_a);
+            let (ended, _) = stopped(&rig, down, Duration::from_secs(5), &[]).await;
+            let ended = ended.unwrap();
+            assert_eq!((ended.process.status, ended.tally.cancelled), (ProcessStatus::Cancelled, 1));
+            let open = rig.look("t").await.calls;
+            assert!(
+                matches!(&open[..], [call] if matches!(call.state, CallState::Converging { .. })),
+                "{open:?}"
+            );
+
+            let ended = rig.ask("t", ask(other(), &sketch)).await.unwrap();
+            assert_eq!(ended.process.status, ProcessStatus::Completed, "{call}, {number}");
+            let left = rig.store.load(&assembly_name("t")).await.unwrap();
+            let is_left = left.as_ref().is_some_and(|left| !left.calls.is_empty());
+            assert_eq!(is_left, number == 3, "{call}, {number}");
+            if left.is_some() {
+                rig.ask("t", Intent::Down).await.unwrap();
+            }
+            let repeated = rig.strings.calls().iter().filter(|made| *made == call).count();
+            assert_eq!(repeated, 1 + usize::from(number == 1), "{call}, {number}: {:?}", rig.strings.calls());
+        }
+    }
+}
+
 /// `down` must remove an instance that is still converging. `down` may observe the instance once, but must not wait
 /// until the instance is ready.
 #[tokio::test(start_paused = true)]
