@@ -16,7 +16,7 @@ use windlass_source::Code;
 use windlass_store::{Holder, StoreError};
 
 use crate::codes;
-use crate::engine::DestructivePlan;
+use crate::engine::{DestructivePlan, OmittedChanges};
 
 /// The reason why an intent was refused or failed. After such an error nothing has changed, unless the
 /// variant says otherwise.
@@ -193,6 +193,13 @@ pub enum EngineError {
         .0.assembly, Counts::of(&.0.changes), .0.named()
     )]
     NeedsConsent(Box<DestructivePlan>),
+    /// An interrupted process can't be resumed without asking the user. The resumption needs the contained changes, and
+    /// the user has not permitted them for the interrupted process.
+    #[error(
+        "nobody has agreed to changes that the resumption needs: {}; to agree to them, run `{}`",
+        .0, .0.command()
+    )]
+    NotPermitted(Box<OmittedChanges>),
     /// The plan creates, replaces or removes an instance, and the intent must keep all instances
     /// ([`UpOptions::keeps_instances`](crate::UpOptions::keeps_instances)).
     #[error(
@@ -401,7 +408,7 @@ impl EngineError {
             Self::Moved { .. } => codes::MOVED,
             Self::Pending { .. } => codes::PENDING,
             Self::OtherPlan(_) | Self::OtherConditions(..) | Self::OtherVersion(_) => codes::OTHER_PLAN,
-            Self::NeedsConsent(_) => codes::NEEDS_CONSENT,
+            Self::NeedsConsent(_) | Self::NotPermitted(_) => codes::NEEDS_CONSENT,
             Self::KeepsNoInstance(_) => codes::KEEPS_NO_INSTANCE,
             Self::Protected(_) => codes::PROTECTED,
             Self::ReferenceGone { .. } => codes::REFERENCE_GONE,
@@ -444,7 +451,7 @@ impl EngineError {
             | Self::OtherPlan(_)
             | Self::OtherVersion(_)
             | Self::ImportedBefore { .. } => true,
-            Self::NeedsConsent(_) | Self::KeepsNoInstance(_) => true,
+            Self::NeedsConsent(_) | Self::NotPermitted(_) | Self::KeepsNoInstance(_) => true,
             Self::Protected(_) | Self::OtherConditions(..) => true,
             Self::Referenced { .. } | Self::ReferenceGone { .. } => true,
             Self::Scale(_) | Self::Heal(_) | Self::Unplaceable(_) | Self::Lifecycle(_) => true,

@@ -201,10 +201,10 @@ pub use commands::{KEPT_COMMANDS, command};
 pub use engine::{
     Absence, Answer, Argument, Arguments, BaseVersion, Bundle, CheckEnd, Checked, Condition, Consent,
     Desired, DestructivePlan, DiscoveryQuery, DutyTurn, Ended, Engine, EngineEnv, FactoryDuty, ForgottenPart,
-    ForgottenRecords, FoundRecorder, HandOver, Offer, Options, PlanFingerprint, Prepared, Preview, Pruned,
-    PublishedOutputs, RecordedSecrets, Request, Resumed, Seen, Selection, Turn, TurnTime, UpOptions, Upkeep,
-    calls_of, check, check_under, conditions, demanding_rollback, fingerprint, inventory, is_destroyed,
-    may_demand_rollback, monitor_of, offer, outputs, resume, take_turn,
+    ForgottenRecords, FoundRecorder, HandOver, Offer, OmittedChanges, Options, PlanFingerprint, Prepared,
+    Preview, Pruned, PublishedOutputs, RecordedSecrets, Request, Resumed, Seen, Selection, Turn, TurnTime,
+    UpOptions, Upkeep, calls_of, check, check_under, conditions, demanding_rollback, fingerprint, inventory,
+    is_destroyed, may_demand_rollback, monitor_of, offer, outputs, resume, take_turn,
 };
 pub use error::{EngineError, Lack, Loss, MovedTo, NameUse, ProtectedPart, Unplaced};
 pub use exported::{ExportedInstance, exported_instances};

@@ -69,6 +69,9 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
             Notice::ProcessResumes { assembly, process, what } => {
                 (Some(assembly), format!("{process} {what}"))
             }
+            Notice::Omits { assembly, process, changes, command } => {
+                (Some(assembly), format!("{process} {changes}: `{command}`"))
+            }
             Notice::GivesUp { assembly, part, times, because } => {
                 (Some(assembly), format!("heal {part}: {because}; {times} heals did not repair it"))
             }
@@ -109,6 +112,10 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
         Notice::ProcessResumes { assembly, process, what } => {
             say!("{at} {assembly}: resumes {process} {}, which was interrupted", styled(ODD, what));
         }
+        Notice::Omits { assembly, process, changes, command } => say!(
+            "{at} {assembly}: {process} {} that nobody has agreed to: {changes}; to agree to them, run `{command}`",
+            styled(ODD, "omits changes")
+        ),
         Notice::GivesUp { assembly, part, times, because } => {
             say!(
                 "{at} {assembly}: {} {part}: {because}, and {times} heals did not repair it; policies heal it again after its health \

@@ -1,11 +1,11 @@
 //! Consent to plans that remove or replace installed parts.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
 use windlass_lifecycle::{Diff, ElementChange, ElementChangeKind};
-use windlass_model::record::ProcessRecord;
+use windlass_model::record::{Intent, ProcessRecord};
 use windlass_model::{AssemblyName, ElementName};
 
 use super::fingerprint::PlanFingerprint;
@@ -68,14 +68,6 @@ impl DestructivePlan {
     /// plan removes or replaces, each with the reason. The second list contains the parts that no longer exist. Each
     /// list names at most [`MOST_NAMED`] parts, and counts the others.
     pub(crate) fn named(&self) -> String {
-        let list = |found: Vec<String>| {
-            let more = found.len().saturating_sub(MOST_NAMED);
-            let mut named = found.into_iter().take(MOST_NAMED).collect::<Vec<_>>().join(", ");
-            if more > 0 {
-                let _ = write!(named, " and {more} more");
-            }
-            named
-        };
         let elements = || self.changes.elements.iter();
         let mut named = list(elements().filter(|change| change.destroys()).map(reason).collect());
         let gone = elements().filter(|change| change.kind == ElementChangeKind::Recreated);
@@ -86,6 +78,52 @@ impl DestructivePlan {
         }
         named
     }
+}
+
+/// The removals and replacements that a resumed process omits, because the user has not permitted them for the
+/// interrupted process. Its text lists the parts, each with the reason.
+#[derive(Debug, Clone)]
+pub struct OmittedChanges {
+    changes: Vec<ElementChange>,
+    command: String,
+}
+
+impl OmittedChanges {
+    /// Creates the value for the omitted `changes` of the process that resumes `intent` on the assembly `name`.
+    pub(super) fn new(changes: Vec<ElementChange>, name: &AssemblyName, intent: &Intent) -> Self {
+        let command = match intent {
+            Intent::Heal(part) if part.as_str() == name.as_str() => format!("windlass heal {name} --all"),
+            Intent::Heal(part) => format!("windlass heal {name} {}", part.local()),
+            _ => format!("windlass retry {name}"),
+        };
+        Self { changes, command }
+    }
+
+    /// Returns the changes.
+    pub fn changes(&self) -> &[ElementChange] {
+        &self.changes
+    }
+
+    /// Returns the command with which a user permits and executes the changes.
+    pub fn command(&self) -> &str {
+        &self.command
+    }
+}
+
+impl fmt::Display for OmittedChanges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&list(self.changes.iter().map(reason).collect()))
+    }
+}
+
+/// Lists the first [`MOST_NAMED`] names, and counts the others.
+fn list(found: Vec<String>) -> String {
+    let more = found.len().saturating_sub(MOST_NAMED);
+    let mut named = found.into_iter().take(MOST_NAMED).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        let _ = write!(named, " and {more} more");
+    }
+    named
 }
 
 /// Returns the name of a part that is removed or replaced, followed by the reason in parentheses.

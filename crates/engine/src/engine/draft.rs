@@ -9,8 +9,8 @@ use std::sync::Arc;
 use windlass_driver::Package;
 use windlass_lifecycle::Plan;
 use windlass_lifecycle::{
-    Diff, ElementChange, ElementChangeKind, HealError, Options, Planned, Scale, ScaleError, Situation,
-    Version, healable, plan, resized, scaled, surge_nodes, surged,
+    Diff, ElementChange, ElementChangeKind, HealError, LifecycleError, Options, Planned, Scale, ScaleError,
+    Situation, Version, healable, plan, resized, scaled, surge_nodes, surged,
 };
 use windlass_model::assembly::{ElementKind, MaxSurge, MaxUnavailable, PackageDigest};
 use windlass_model::record::{AssemblyRecord, CallState, ElementRecord, Intent, Scaled, VersionRecord};
@@ -21,7 +21,7 @@ use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::{Batch, Snapshot};
 
 use super::call;
-use super::consent::{Consent, DestructivePlan};
+use super::consent::{Consent, DestructivePlan, OmittedChanges};
 use super::env::EngineEnv;
 use super::fingerprint::PlanFingerprint;
 use super::found::{self, Found};
@@ -114,6 +114,8 @@ pub(super) struct Draft {
     surplus: BTreeSet<ElementName>,
     /// Whether the draft resumes an interrupted process without asking a user.
     pub(super) resumes: bool,
+    /// The changes that the plan omits because the draft resumes a process; `None` if there are no such changes.
+    pub(super) omitted: Option<OmittedChanges>,
 }
 
 /// Values that the record of an assembly contains before the planned changes. The engine compares these values with
@@ -254,15 +256,20 @@ impl EngineEnv {
             None => planned(&world, &target.options)?,
         };
         let except = target.options.except.clone();
+        let mut omitted = None;
         if let Consent::Parts(permitted) = &consent
             && resumes
         {
             let destroyed = destroyed(&planned.diff, &surplus);
-            let unpermitted: Vec<_> = destroyed.filter(|part| !permitted.contains(part)).cloned().collect();
+            let unpermitted = destroyed.filter(|change| !permitted.contains(&change.element)).cloned();
+            let unpermitted: Vec<ElementChange> = unpermitted.collect();
             if !unpermitted.is_empty() {
-                target.options.except.extend(unpermitted);
+                target.options.except.extend(unpermitted.iter().map(|change| change.element.clone()));
                 world.limited = true;
-                planned = self::planned(&world, &target.options)?;
+                let name = &world.assembly.name;
+                planned = self::planned(&world, &target.options)
+                    .map_err(|error| not_permitted(error, &unpermitted, name, &intent))?;
+                omitted = Some(OmittedChanges::new(unpermitted, name, &intent));
             }
         }
         if !planned.surge.is_empty() {
@@ -315,14 +322,15 @@ impl EngineEnv {
             consent: if keeps_instances { Consent::Parts(BTreeSet::new()) } else { consent },
             surplus,
             resumes,
+            omitted,
             world,
         })
     }
 }
 
 impl Draft {
-    /// Returns the installed parts whose removal or replacement needs the user's consent.
-    fn destroyed(&self) -> impl Iterator<Item = &ElementName> {
+    /// Returns the changes that need the user's consent: the removals and replacements of installed parts.
+    fn destroyed(&self) -> impl Iterator<Item = &ElementChange> {
         destroyed(&self.diff, &self.surplus)
     }
 
@@ -332,7 +340,9 @@ impl Draft {
         match &self.consent {
             Consent::Any => None,
             Consent::Parts(parts) => Some(parts.clone()),
-            Consent::Plan(_) | Consent::None => Some(self.destroyed().cloned().collect()),
+            Consent::Plan(_) | Consent::None => {
+                Some(self.destroyed().map(|change| change.element.clone()).collect())
+            }
         }
     }
 
@@ -347,7 +357,7 @@ impl Draft {
         let is_agreed = match &self.consent {
             Consent::Any => true,
             Consent::Plan(agreed) => agreed.is(&self.plan, &self.diff) || self.destroyed().next().is_none(),
-            Consent::Parts(parts) => self.destroyed().all(|part| parts.contains(part)),
+            Consent::Parts(parts) => self.destroyed().all(|change| parts.contains(&change.element)),
             Consent::None => self.destroyed().next().is_none(),
         };
         if is_agreed {
@@ -384,14 +394,35 @@ fn surplus(record: &AssemblyRecord, versions: &[VersionRecord]) -> BTreeSet<Elem
     left
 }
 
-/// Returns the installed parts whose removal or replacement needs the user's consent. `surplus` contains the temporary
-/// nodes of a rolling change, whose removal needs no consent.
+/// Returns the changes that need the user's consent: the removals and replacements of installed parts. `surplus` contains
+/// the temporary nodes of a rolling change, whose removal needs no consent.
 fn destroyed<'a>(
     diff: &'a Diff,
     surplus: &'a BTreeSet<ElementName>,
-) -> impl Iterator<Item = &'a ElementName> {
+) -> impl Iterator<Item = &'a ElementChange> {
     let destroys = |change: &&ElementChange| change.destroys() && !is_surplus(surplus, change);
-    diff.elements.iter().filter(destroys).map(|change| &change.element)
+    diff.elements.iter().filter(destroys)
+}
+
+/// Returns the error of a resumption whose plan fails because it omits the changes `unpermitted`. Any other error stays as
+/// it is. `name` is the name of the assembly, and `intent` is the resumed intent.
+fn not_permitted(
+    error: EngineError,
+    unpermitted: &[ElementChange],
+    name: &AssemblyName,
+    intent: &Intent,
+) -> EngineError {
+    let omitted = match &error {
+        EngineError::Lifecycle(LifecycleError::NeedsExcepted { needs: omitted, .. }) => omitted,
+        EngineError::Lifecycle(LifecycleError::NeedsRemoved { part: omitted, .. }) => omitted,
+        _ => return error,
+    };
+    match unpermitted.iter().find(|change| change.element == *omitted) {
+        Some(change) => {
+            EngineError::NotPermitted(Box::new(OmittedChanges::new(vec![change.clone()], name, intent)))
+        }
+        None => error,
+    }
 }
 
 /// Tells whether a change removes a node in `surplus`, or a part of such a node. `surplus` contains the temporary nodes
@@ -434,8 +465,8 @@ fn refuse_protected(
         let last = installed.filter(|_| is_left);
         known.into_iter().chain([last]).flatten().find_map(|topology| topology.protector(name))
     };
-    let taken = diff.elements.iter().filter(|change| change.destroys() && !is_surplus(surplus, change));
-    let mut protected = taken.filter_map(|change| Some((change, protector(&change.element)?)));
+    let mut protected =
+        destroyed(diff, surplus).filter_map(|change| Some((change, protector(&change.element)?)));
     let Some((first, by)) = protected.next() else { return Ok(()) };
     Err(EngineError::Protected(Box::new(ProtectedPart {
         part: first.element.clone(),

@@ -42,7 +42,7 @@ pub use adopt::{FoundRecorder, inventory};
 pub(crate) use by_queries::ByQueries;
 pub use check::{CheckEnd, Checked, check, check_under, is_destroyed};
 pub use condition::Condition;
-pub use consent::{Consent, DestructivePlan};
+pub use consent::{Consent, DestructivePlan, OmittedChanges};
 pub use core::{Engine, Options};
 pub use discover::DiscoveryQuery;
 pub use env::EngineEnv;

@@ -8,7 +8,7 @@ use windlass_model::resolve::Resolved;
 use windlass_model::{ElementName, ProcessId, PropertyName, State, Topology};
 use windlass_store::Snapshot;
 
-use super::consent::Consent;
+use super::consent::{Consent, OmittedChanges};
 use super::core::{Engine, Options};
 use super::draft::Draft;
 use super::look::Seen;
@@ -40,6 +40,7 @@ pub struct Prepared {
     pub(super) undone: Diff,
     pub(super) consent: Consent,
     pub(super) seen: Option<Vec<Seen>>,
+    pub(super) omitted: Option<OmittedChanges>,
 }
 
 /// The result of a process.
@@ -82,9 +83,9 @@ impl Prepared {
     /// Creates the prepared process. From now on, `renewal` also renews the leases of the other assemblies on whose
     /// elements the process calls operations.
     pub(super) fn new(engine: Engine, renewal: Renewal, draft: Draft, process: ProcessRecord) -> Self {
-        let Draft { world, plan, diff, undone, consent, seen, .. } = draft;
+        let Draft { world, plan, diff, undone, consent, seen, omitted, .. } = draft;
         renewal.add(world.foreign_assemblies.values().map(|foreign| foreign.lease.clone()));
-        Self { engine, renewal, world, process, plan, diff, undone, consent, seen }
+        Self { engine, renewal, world, process, plan, diff, undone, consent, seen, omitted }
     }
 
     /// Returns the plan of the process.
@@ -100,6 +101,12 @@ impl Prepared {
     /// Returns the changes that the plan omits, because the operator has limited the plan to some elements.
     pub fn undone(&self) -> &Diff {
         &self.undone
+    }
+
+    /// Returns the changes that the plan omits because the process resumes another process, and the user has not permitted
+    /// these changes; see [`resume`](crate::resume). `None` if there are no such changes.
+    pub fn omitted(&self) -> Option<&OmittedChanges> {
+        self.omitted.as_ref()
     }
 
     /// Returns the results of the health checks on which the plan is based; `None` if no health checks were made.
@@ -128,7 +135,7 @@ impl Prepared {
     /// An error of the store. Changes that are already committed remain.
     /// [`LeaseLost`](windlass_store::StoreError::LeaseLost) if the lease was lost before the process ran.
     pub async fn run(self, stop: &Stop) -> Result<Ended, EngineError> {
-        let Self { engine, mut renewal, world, process, plan, diff, undone: _, consent, seen: _ } = self;
+        let Self { engine, mut renewal, world, process, plan, diff, consent, .. } = self;
         let env = engine.process_env(renewal.lease(), &world, stop);
         let groups = demanding_groups(world.topology(), &diff);
         let mut machine =

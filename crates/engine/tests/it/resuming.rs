@@ -251,6 +251,54 @@ async fn a_demanded_rollback_is_resumed() {
     }
 }
 
+/// `a` reads an output of `b`. The first `up` is killed when `a` is Active and its inputs are outdated. The daemon must
+/// name the replacement that it omits, and the named command must execute it.
+#[tokio::test(start_paused = true)]
+async fn an_omitted_replacement_is_named() {
+    for after in 1..300 {
+        let rig = Rig::new(Effect::Repeatable);
+        let sketch = with_a_reader(&rig, &["a", "b", "c"]).relate("b", "c");
+        rig.strings.act("b Start", Act::PublishMore("address", "two".into()));
+        let first = Request::up(sketch.desired()).with_consent(Consent::None);
+        assert!(rig.ask_until_killed("t", first, Duration::from_millis(after)).await, "{after}");
+        let Some(open) = rig.store.open_processes().await.unwrap().pop() else { continue };
+        let (engine, holder) = rig.engine();
+        let (stop, daemon) = (Stop::default(), holder.serving(true));
+        let resumed = resume(&engine, &open, CHECKS, &daemon, &stop).await.unwrap();
+        let Resumed::Continued(prepared) = resumed else { panic!("it is not resumed") };
+        let omitted = prepared.omitted().cloned();
+        let ended = prepared.run(&stop).await.unwrap();
+        let Some(omitted) = omitted else { continue };
+        assert_eq!(ended.outdated.parts, [element("t__a")]);
+        assert_eq!(omitted.to_string(), "`a` (replaced: `in` changes)");
+        assert_eq!(omitted.command(), "windlass retry t");
+        let retried = rig.ask("t", Intent::Retry).await.unwrap();
+        return assert!(retried.outdated.is_empty());
+    }
+    panic!("no replacement was omitted");
+}
+
+/// The first `up` is killed after an output of `b` has changed. `a` was installed with the old value, so `a` would have
+/// to be replaced, and `c` needs `a`. The resumption must be refused, and the error must name the replacement and a
+/// command.
+#[tokio::test(start_paused = true)]
+async fn a_resumption_that_needs_a_replacement_names_it() {
+    let rig = Rig::new(Effect::Repeatable);
+    let sketch = with_a_reader(&rig, &["a", "b", "c"]).relate("a", "c");
+    rig.strings.act("b Configure", Act::PublishMore("address", "two".into()));
+    rig.jobs.last("a Configure", Duration::from_secs(60));
+    let first = Request::up(sketch.desired()).with_consent(Consent::None);
+    assert!(rig.ask_until_killed("t", first, Duration::from_secs(1)).await);
+    let refused = rig.resume().await.unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "nobody has agreed to changes that the resumption needs: `a` (replaced: `in` changes); to agree to them, run \
+         `windlass retry t`"
+    );
+    let retried = rig.ask("t", Intent::Retry).await.unwrap();
+    assert_eq!(retried.process.status, ProcessStatus::Completed);
+}
+
 /// The outcome of a call of a node is unknown. The operator's answer decides whether the change has failed, so the
 /// process must not demand a rollback yet.
 #[tokio::test(start_paused = true)]

@@ -133,6 +133,18 @@ pub enum Notice {
         /// The intent of the process.
         what: String,
     },
+    /// A process that resumes an interrupted process omits removals and replacements, because the user has not permitted
+    /// them. The parts stay as they are.
+    Omits {
+        /// The name of the assembly.
+        assembly: AssemblyName,
+        /// The id of the resuming process.
+        process: ProcessId,
+        /// The omitted changes: the parts, each with the reason.
+        changes: String,
+        /// The command with which a user permits and executes the changes.
+        command: String,
+    },
     /// A process has ended.
     Ended {
         /// The name of the assembly.
@@ -181,6 +193,7 @@ impl Notice {
             Self::Refused { .. } => "refused",
             Self::RequestBegins { .. } => "begins",
             Self::ProcessResumes { .. } => "resumes",
+            Self::Omits { .. } => "omits",
             Self::Ended { .. } => "ended",
             Self::Interrupted { .. } => "interrupted",
             Self::Stopping { .. } => "stopping",

@@ -106,6 +106,7 @@ impl Daemon<'_> {
 /// second case, the daemon tries again later.
 async fn resumed(context: &Context, interrupted: ProcessRecord) -> Result<Option<Ended>, EngineError> {
     let (process, assembly) = (interrupted.id, interrupted.assembly.clone());
+    let name = assembly.clone();
     let resumed = resume(&context.engine, &interrupted, REFRESH_TIMEOUT, &context.holder, &context.stop);
     let prepared = match Box::pin(resumed).await {
         Err(error) if error.will_pass() => {
@@ -130,6 +131,12 @@ async fn resumed(context: &Context, interrupted: ProcessRecord) -> Result<Option
         None => Notice::ProcessResumes { assembly, process, what: interrupted.title() },
     };
     context.tell(notice).await;
+    if let Some(omitted) = prepared.omitted() {
+        let (changes, command) = (omitted.to_string(), omitted.command().to_owned());
+        context
+            .tell(Notice::Omits { assembly: name, process: prepared.process().id, changes, command })
+            .await;
+    }
     prepared.run(&context.stop).await.map(Some)
 }
 
