@@ -10,7 +10,7 @@ use windlass_model::name::NameError;
 use windlass_model::record::{CallRecord, Failure, Intent};
 use windlass_model::{
     AssemblyName, CallId, CommandId, CommandName, DescriptorName, ElementName, InstanceId, ProcessId,
-    RequestId, Timestamp,
+    RequestId, State, Timestamp,
 };
 use windlass_source::Code;
 use windlass_store::{Holder, StoreError};
@@ -329,6 +329,16 @@ pub enum EngineError {
         /// The reason, as a sentence fragment.
         why: String,
     },
+    /// The command can't be called, because the element has no complete instance.
+    #[error("command `{command}` of `{}` can't be called: it is {state}; bring it up first", .part.local())]
+    NotUp {
+        /// The name of the element.
+        part: ElementName,
+        /// The name of the command.
+        command: CommandName,
+        /// The state of the element: Absent or Failed.
+        state: State,
+    },
     /// An operator has stated that undecided launches were executed, but has not stated the natural id of each
     /// launched instance. A natural id identifies an instance outside of windlass. windlass does not know these
     /// ids, because the driver's reports of the launches are lost.
@@ -427,7 +437,7 @@ impl EngineError {
             Self::DamagedCall { .. } => codes::DAMAGED_CALL,
             Self::NotPublished(_) => codes::NOT_PUBLISHED,
             Self::NotAnArgument { .. } => codes::NOT_AN_ARGUMENT,
-            Self::NotCallable { .. } => codes::NOT_CALLABLE,
+            Self::NotCallable { .. } | Self::NotUp { .. } => codes::NOT_CALLABLE,
             Self::Unnamed { .. } => codes::UNNAMED,
             Self::PackageGone(_) => codes::PACKAGE_GONE,
             Self::PackageUnreadable { .. } => codes::PACKAGE_UNREADABLE,
@@ -459,7 +469,7 @@ impl EngineError {
             Self::Unprepared { answered, .. } => !answered,
             Self::NotUndecided { .. } | Self::NoUndecidedCall { .. } => true,
             Self::NotPublished(_) | Self::Unnamed { .. } => true,
-            Self::NotCallable { .. } | Self::NotAnArgument { .. } => true,
+            Self::NotCallable { .. } | Self::NotUp { .. } | Self::NotAnArgument { .. } => true,
             Self::Store(StoreError::Key(error)) => error.is_input(),
             Self::Store(StoreError::Claimed { .. }) => true,
             Self::Store(_) | Self::Unreachable(_) | Self::Stopped => false,

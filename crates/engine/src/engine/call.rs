@@ -41,10 +41,10 @@ pub(super) fn planned(
         }
     })?;
     let state = world.elements.get(part).map(|record| record.state).unwrap_or_default();
-    if matches!(state, State::Absent | State::Failed) {
-        return Err(refused(format!("it is {state}; bring it up first")));
-    }
-    let package = world.package(element, Side::Installed).map_err(|failure| refused(failure.message))?;
+    let is_up = !matches!(state, State::Absent | State::Failed);
+    let not_up = || EngineError::NotUp { part: part.clone(), command: command.clone(), state };
+    let package = world.package(element, Side::Installed);
+    let package = package.map_err(|failure| if is_up { refused(failure.message) } else { not_up() })?;
     let bindings = package.bindings();
     if !bindings.declares(&Action::Command(command.clone())) {
         let known = if bindings.commands.is_empty() {
@@ -56,6 +56,9 @@ pub(super) fn planned(
     }
     if let Some(declared) = bindings.arguments.get(command.as_str()) {
         complete(given, declared).map_err(refused)?;
+    }
+    if !is_up {
+        return Err(not_up());
     }
     let mut builder = PlanBuilder::<Work, Reason>::new();
     builder.step(Work::Command { element: part.clone(), command: command.clone() });

@@ -14,7 +14,7 @@
 
 use std::collections::BTreeSet;
 
-use windlass_lifecycle::{ElementChangeKind, PropertyChange, Shown};
+use windlass_lifecycle::{ElementChangeKind, LifecycleError, PropertyChange, Shown};
 use windlass_model::record::{AssemblyRecord, CallRecord, ElementRecord};
 use windlass_model::work::{Direction, Relate, Work};
 use windlass_model::{Action, CallId, ElementName, Transition};
@@ -74,6 +74,18 @@ impl PendingCalls {
     /// Returns the calls for whose instances windlass must wait before the process of `draft` begins.
     pub(super) fn awaited_by(&self, draft: &Draft) -> Vec<CallId> {
         let awaited = self.calls.iter().filter(|call| self.decision(call, draft) == Decision::Wait);
+        awaited.map(|call| call.record.id.clone()).collect()
+    }
+
+    /// Returns the calls for whose instances windlass must wait because no plan is possible without the instances. `refusal`
+    /// is the reason why no plan is possible.
+    pub(super) fn awaited_after(&self, refusal: &EngineError) -> Vec<CallId> {
+        let needed = match refusal {
+            EngineError::Lifecycle(LifecycleError::NeedsExcepted { needs, .. }) => needs,
+            EngineError::NotUp { part, .. } => part,
+            _ => return Vec::new(),
+        };
+        let awaited = self.calls.iter().filter(|call| call.record.element == *needed);
         awaited.map(|call| call.record.id.clone()).collect()
     }
 

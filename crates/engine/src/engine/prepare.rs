@@ -147,8 +147,14 @@ impl Engine {
             let ends = self.given_up(recorded).await?;
             let pending = PendingCalls::end_in(&mut ended, ends, request.replaced());
             let draft =
-                self.drafted_under(request.clone().unconditional(), Some(ended.clone()), stop).await?;
-            let mut awaited = pending.awaited_by(&draft);
+                self.drafted_under(request.clone().unconditional(), Some(ended.clone()), stop).await;
+            let mut awaited = match &draft {
+                Ok(draft) => pending.awaited_by(draft),
+                Err(refusal) => pending.awaited_after(refusal),
+            };
+            if awaited.is_empty() {
+                draft?;
+            }
             if awaited.is_empty() {
                 let mut draft = self.drafted_under(request.clone(), Some(ended), stop).await?;
                 awaited = pending.awaited_by(&draft);

@@ -497,6 +497,24 @@ async fn a_call_that_is_left_open_keeps_its_origin() {
     assert!(matches!(&open[..], [call] if call.from == Some(rig.home.clone())), "{open:?}");
 }
 
+/// A plan can need the instance of a converging call, so that the plan is refused if the part counts as failed. windlass
+/// must wait for the instance before it refuses the intent.
+#[tokio::test(start_paused = true)]
+async fn an_intent_that_needs_a_converging_instance_waits_for_it() {
+    let sketch = Sketch::new(&["a", "b"]).relate("a", "b").made_before_target();
+    let mut desired = sketch.desired();
+    desired.options.except = [element("t__a")].into();
+    let command = Request::call(element("t__a"), "Backup".parse().unwrap(), Arguments::default());
+    for ask in [Request::up(desired), command] {
+        let rig = Rig::new(Effect::Once);
+        rig.strings.act("a Install", Act::Converge(12));
+        let (ended, _) = stopped(&rig, up(&sketch), Duration::from_secs(20), &[]).await;
+        assert_eq!(ended.unwrap().process.status, ProcessStatus::Cancelled);
+        let ended = rig.ask("t", ask.clone()).await.unwrap();
+        assert_eq!(ended.process.status, ProcessStatus::Completed, "{ask:?}");
+    }
+}
+
 /// The changes that a limited plan omits do not contain the replacement of a converging instance.
 #[tokio::test(start_paused = true)]
 async fn a_limited_plan_omits_the_next_steps_of_a_converging_instance() {
