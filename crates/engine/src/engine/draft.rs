@@ -59,6 +59,8 @@ pub(super) struct PreviousState {
     /// The groups for which the last process was interrupted during a pause between two batches of nodes. The value
     /// is the planned end of the pause.
     pub(super) paused: BTreeMap<ElementName, Timestamp>,
+    /// The elements with a [pending call](super::pending).
+    pub(super) converging: BTreeSet<ElementName>,
 }
 
 /// The restrictions that an operator sets for a plan. For example, the plan changes only the elements in
@@ -196,6 +198,7 @@ impl EngineEnv {
         // pause, the plan and its fingerprint would depend on the time.
         let paused = previous.paused.iter().filter(|(_, until)| **until > now);
         target.options.paused = paused.map(|(group, _)| group.clone()).collect();
+        target.options.converging = previous.converging;
         let mut record = target.record.take();
         let surge = before.as_ref().map(|before| before.surge.clone()).unwrap_or_default();
         let surplus = before.as_ref().map(|before| surplus(before, &previous.versions)).unwrap_or_default();

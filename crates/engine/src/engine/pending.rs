@@ -71,6 +71,11 @@ impl PendingCalls {
         Self { calls: calls.collect(), before, replaced }
     }
 
+    /// Returns the elements of the pending calls.
+    pub(super) fn elements(&self) -> BTreeSet<ElementName> {
+        self.calls.iter().map(|call| call.record.element.clone()).collect()
+    }
+
     /// Returns the calls for whose instances windlass must wait before the process of `draft` begins.
     pub(super) fn awaited_by(&self, draft: &Draft) -> Vec<CallId> {
         let awaited = self.calls.iter().filter(|call| self.decision(call, draft) == Decision::Wait);

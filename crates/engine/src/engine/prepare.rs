@@ -1,20 +1,20 @@
 //! Prepares an intent: determines the outcomes of calls that an interrupted process has left open, makes the plan, and
 //! records the new process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_model::record::{
     ApplicationIntent, AssemblyRecord, ElementRecord, Event as Happening, EventDraft, Intent, PlanText,
     ProcessRecord, ProcessStatus, VersionRecord,
 };
 use windlass_model::request::{RequestRecord, RequestStatus};
-use windlass_model::{AssemblyName, ProcessId, State, Timestamp};
+use windlass_model::{AssemblyName, ElementName, ProcessId, State, Timestamp};
 use windlass_secret::Sensitive;
 use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
 
 use super::core::Engine;
 use super::draft;
-use super::draft::Draft;
+use super::draft::{Draft, PreviousState};
 use super::found::Found;
 use super::moved::refuse_if_moved;
 use super::pending::PendingCalls;
@@ -146,8 +146,9 @@ impl Engine {
             let mut ended = recorded.clone();
             let ends = self.given_up(recorded).await?;
             let pending = PendingCalls::end_in(&mut ended, ends, request.replaced());
+            let unconditional = request.clone().unconditional();
             let draft =
-                self.drafted_under(request.clone().unconditional(), Some(ended.clone()), stop).await;
+                self.drafted_under(unconditional, Some(ended.clone()), pending.elements(), stop).await;
             let mut awaited = match &draft {
                 Ok(draft) => pending.awaited_by(draft),
                 Err(refusal) => pending.awaited_after(refusal),
@@ -156,7 +157,8 @@ impl Engine {
                 draft?;
             }
             if awaited.is_empty() {
-                let mut draft = self.drafted_under(request.clone(), Some(ended), stop).await?;
+                let mut draft =
+                    self.drafted_under(request.clone(), Some(ended), pending.elements(), stop).await?;
                 awaited = pending.awaited_by(&draft);
                 if awaited.is_empty() {
                     draft.closing = closing;
@@ -167,17 +169,18 @@ impl Engine {
             let recorded = recorded.clone();
             snapshot = Some(Box::pin(self.awaited(lease, recorded, &awaited, stop)).await?);
         }
-        let mut draft = self.drafted_under(request, snapshot, stop).await?;
+        let mut draft = self.drafted_under(request, snapshot, BTreeSet::new(), stop).await?;
         draft.closing = closing;
         Ok(draft)
     }
 
     /// Makes the draft of a request under the lease of its assembly. Before, the function makes the health checks that
-    /// the request demands.
+    /// the request demands. `converging` contains the elements with a [pending call](super::pending).
     async fn drafted_under(
         &self,
         request: Request,
         snapshot: Option<Snapshot>,
+        converging: BTreeSet<ElementName>,
         stop: &Stop,
     ) -> Result<Draft, EngineError> {
         let seen = self.refreshed(&request, snapshot.as_ref(), true, stop).await?;
@@ -186,7 +189,7 @@ impl Engine {
             Some(snapshot) => commands::open(&*self.store, snapshot).await?,
             None => BTreeMap::new(),
         };
-        let mut draft = self.env.draft(request, snapshot, previous, seen)?;
+        let mut draft = self.env.draft(request, snapshot, PreviousState { converging, ..previous }, seen)?;
         draft.world.commands = open;
         Ok(draft)
     }

@@ -1,6 +1,6 @@
 //! Reads recorded assemblies, with their packages, earlier versions and earlier processes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use windlass_driver::{Package, Registry};
@@ -201,7 +201,8 @@ impl Records<'_> {
         let permitted = incomplete.map(Consent::to_resume);
         let (limits, resumed) = last.map(retried).unwrap_or_default();
         let paused = self.paused(name).await?;
-        Ok(PreviousState { versions, packages, unfinished, limits, resumed, permitted, paused })
+        let converging = BTreeSet::new();
+        Ok(PreviousState { versions, packages, unfinished, limits, resumed, permitted, paused, converging })
     }
 
     /// Returns the request that is really executed. If the last process has failed and demands a rollback, a retry

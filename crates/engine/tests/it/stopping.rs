@@ -515,6 +515,30 @@ async fn an_intent_that_needs_a_converging_instance_waits_for_it() {
     }
 }
 
+/// `a` depends on `b`, and the instance of `a` is still converging. `b` must not be removed without `a`.
+#[tokio::test(start_paused = true)]
+async fn a_converging_part_keeps_its_dependencies() {
+    let rig = Rig::new(Effect::Once);
+    rig.strings.act("a Install", Act::Converge(1000));
+    let sketch = Sketch::new(&["a", "b"]).depends("a", "b");
+    let (ended, _) = stopped(&rig, up(&sketch), Duration::from_secs(20), &[]).await;
+    assert_eq!(ended.unwrap().process.status, ProcessStatus::Cancelled);
+    let down = |part: &str| {
+        let only = Selection { target: [element(part)].into(), ..Selection::default() };
+        Request::from(Intent::Down).limited_to(only)
+    };
+    let start = Instant::now();
+    let refused = rig.ask("t", down("t__b")).await.unwrap_err();
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    assert_eq!(
+        refused.to_string(),
+        "`a` depends on `b`, which would be removed; remove `a` too, or leave `b` as it is"
+    );
+    assert_eq!(rig.states("t").await, "a Absent, b Active");
+    rig.ask("t", down("t__a")).await.unwrap();
+    assert_eq!(rig.ask("t", down("t__b")).await.unwrap().process.status, ProcessStatus::Completed);
+}
+
 /// The changes that a limited plan omits do not contain the replacement of a converging instance.
 #[tokio::test(start_paused = true)]
 async fn a_limited_plan_omits_the_next_steps_of_a_converging_instance() {

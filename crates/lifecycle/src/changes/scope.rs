@@ -132,7 +132,11 @@ impl Scope {
     ///
     /// The function checks each relationship that has no operations, such as a `depends-on`. A relationship with
     /// operations needs no check, because the plan can remove the relationship.
-    pub(crate) fn keeps_dependencies(parts: &Parts<'_>, situation: &Situation<'_>) -> Result<(), ScopeError> {
+    pub(crate) fn keeps_dependencies(
+        parts: &Parts<'_>,
+        situation: &Situation<'_>,
+        options: &Options,
+    ) -> Result<(), ScopeError> {
         let Some(installed) = situation.installed.map(|version| version.topology) else { return Ok(()) };
         let of = |ends: &[Endpoint]| -> Vec<&Part<'_>> {
             let leaves = ends.iter().flat_map(|end| installed.leaves(&end.element));
@@ -151,7 +155,10 @@ impl Scope {
                     continue;
                 }
                 let Some(needs) = needed.into_iter().find(|part| !part.untouched) else { continue };
-                let stays = |part: &&Part<'_>| part.end >= rank::of(state) && part.end > rank::ABSENT;
+                let stays = |part: &&Part<'_>| {
+                    let may_be_there = part.untouched && options.converging.contains(&part.name);
+                    may_be_there || (part.end >= rank::of(state) && part.end > rank::ABSENT)
+                };
                 if let Some(part) = of(dependent).into_iter().find(stays) {
                     return Err(ScopeError::NeedsRemoved {
                         part: part.name.clone(),

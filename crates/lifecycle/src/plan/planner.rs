@@ -89,7 +89,7 @@ fn attempt(
         let limited = Scope::of(&parts, situation, options, &changing)?;
         undone.elements.retain(|change| !limited.is_acting(&change.element));
         limited.freeze(&mut parts);
-        Scope::keeps_dependencies(&parts, situation)?;
+        Scope::keeps_dependencies(&parts, situation, options)?;
         scope = Some(limited);
     }
     follow_values(&mut parts, situation);

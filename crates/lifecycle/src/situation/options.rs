@@ -77,6 +77,9 @@ pub struct Options {
     ///
     /// If the plan changes such a group in batches, it repeats the pause before the first batch.
     pub paused: BTreeSet<ElementName>,
+    /// The parts whose state is uncertain, because their last transition has not ended. A part in this set may be
+    /// complete, so the plan does not remove the parts that it depends on, except together with it.
+    pub converging: BTreeSet<ElementName>,
 }
 
 impl Default for Options {
@@ -99,6 +102,7 @@ impl Default for Options {
             surge: BTreeSet::new(),
             open_surge: BTreeMap::new(),
             paused: BTreeSet::new(),
+            converging: BTreeSet::new(),
         }
     }
 }

@@ -16,8 +16,8 @@ use windlass_engine::{
 };
 use windlass_executor::Runtime;
 use windlass_model::assembly::{
-    Cluster, Element, ElementKind, Endpoint, Operation, OperationCall, Property, Relationship, Topology,
-    Update,
+    Cluster, Element, ElementKind, Endpoint, Operation, OperationCall, Origin, Property, Relationship,
+    Topology, Update,
 };
 use windlass_model::record::{Assumption, Effect, Intent, PackageFile, PairRecord};
 use windlass_model::template::End;
@@ -456,6 +456,14 @@ impl Sketch {
             cease: vec![call(End::Target, "Leave")],
             origin: None,
         });
+        self
+    }
+
+    /// Makes a resource depend on another one, as `depends-on` does.
+    pub(crate) fn depends(mut self, dependent: &str, on: &str) -> Self {
+        let (dependent, on) = (dependent.parse().expect("valid"), on.parse().expect("valid"));
+        let origin = Origin { file: "t.yaml".into(), line: 1, column: 1 };
+        self.relationships.push(Relationship::dependency(element("t"), &dependent, &on, origin));
         self
     }
 
