@@ -13,7 +13,7 @@ use windlass_lifecycle::{
     Situation, Version, healable, plan, resized, scaled, surge_nodes, surged,
 };
 use windlass_model::assembly::{ElementKind, MaxSurge, MaxUnavailable, PackageDigest};
-use windlass_model::record::{AssemblyRecord, CallState, ElementRecord, Intent, Scaled, VersionRecord};
+use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Scaled, VersionRecord};
 use windlass_model::template::End;
 use windlass_model::work::{Relate, Work};
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
@@ -118,6 +118,8 @@ pub(super) struct Draft {
     pub(super) resumes: bool,
     /// The changes that the plan omits because the draft resumes a process; `None` if there are no such changes.
     pub(super) omitted: Option<OmittedChanges>,
+    /// The required plan; `None` if the request requires no plan.
+    expected: Option<PlanFingerprint>,
 }
 
 /// Values that the record of an assembly contains before the planned changes. The engine compares these values with
@@ -126,8 +128,8 @@ pub(super) struct Before {
     pub(super) goal: State,
     pub(super) descriptor: DescriptorName,
     pub(super) references: BTreeSet<AssemblyName>,
-    /// The process of an open call, whose end is not recorded. Only a preview can find such a call: all other plans are
-    /// made as if the open calls had ended.
+    /// The process of an open call, whose end is not recorded. Only a preview sets this field: before all other plans, the
+    /// open calls have ended, or are pending.
     pub(super) open: Option<ProcessId>,
 }
 
@@ -212,13 +214,11 @@ impl EngineEnv {
         } else {
             target.options.open_surge = surge;
         }
-        let open = snapshot.iter().flat_map(|snapshot| &snapshot.calls);
-        let open = open.filter(|call| call.state != CallState::Undecided).map(|call| call.process).next();
         let before_all = before.as_ref().map(|before| Before {
             goal: before.goal,
             descriptor: before.descriptor.clone(),
             references: before.references.clone(),
-            open,
+            open: None,
         });
         let mut world = match (snapshot, &record) {
             (Some(snapshot), _) => World::load(snapshot),
@@ -293,9 +293,6 @@ impl EngineEnv {
                 return Err(EngineError::OtherConditions(world.assembly.name.clone(), differ));
             }
         }
-        if expected.is_some_and(|expected| !expected.is(&planned.plan, &planned.diff)) {
-            return Err(EngineError::OtherPlan(world.assembly.name.clone()));
-        }
         if keeps_instances && !planned.diff.elements.iter().all(ElementChange::keeps_instance) {
             return Err(EngineError::KeepsNoInstance(world.assembly.name.clone()));
         }
@@ -326,6 +323,7 @@ impl EngineEnv {
             surplus,
             resumes,
             omitted,
+            expected,
             world,
         })
     }
@@ -352,6 +350,16 @@ impl Draft {
     /// Refuses the plan if it removes or replaces a protected part. `recorded` is the recorded topology.
     pub(super) fn refuse_protected(&self, recorded: Option<&Topology>) -> Result<(), EngineError> {
         refuse_protected(recorded, &self.world, &self.diff, &self.surplus)
+    }
+
+    /// Refuses the plan if it differs from the required plan.
+    pub(super) fn refuse_other_plan(&self) -> Result<(), EngineError> {
+        match &self.expected {
+            Some(expected) if !expected.is(&self.plan, &self.diff) => {
+                Err(EngineError::OtherPlan(self.world.assembly.name.clone()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses the plan if it removes or replaces installed parts, and the user has not consented to this plan.

@@ -87,6 +87,7 @@ impl Engine {
         let is_retry = request.intent == Intent::Retry;
         let closing = closing.unwrap_or_default();
         let mut draft = Box::pin(self.planned(lease, request, snapshot, closing, stop)).await?;
+        draft.refuse_other_plan()?;
         draft.world.configuration = Box::pin(self.records().configuration(&draft.world.assembly)).await?;
         if !is_retry && !self.options.force {
             refuse_if_referenced(&*self.store, &draft).await?;

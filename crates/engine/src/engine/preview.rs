@@ -1,8 +1,10 @@
 //! Previews. A [`Preview`] shows the plan of an intent, but the engine does not execute this plan.
 
+use std::collections::BTreeSet;
+
 use windlass_lifecycle::{Diff, Plan};
-use windlass_model::record::{AssemblyRecord, Intent};
-use windlass_model::{AssemblyName, ProcessId};
+use windlass_model::record::{AssemblyRecord, CallRecord, CallState, Intent};
+use windlass_model::{Action, AssemblyName, ElementName, ProcessId, Transition};
 use windlass_store::Snapshot;
 
 use super::core::Engine;
@@ -10,6 +12,7 @@ use super::draft::{Draft, PreviousState};
 use super::env::EngineEnv;
 use super::look::{CheckScope, Seen};
 use super::moved::refuse_if_moved;
+use super::pending::PendingCalls;
 use super::references::refuse_if_referenced;
 use super::request::Request;
 use super::reserved::refuse_if_reserved;
@@ -53,7 +56,9 @@ impl EngineEnv {
     /// # Errors
     /// The reason why the assembly can't be created.
     pub fn preview_new(&self, request: Request) -> Result<Preview, EngineError> {
-        Ok(Preview::of(self.draft(request, None, PreviousState::default(), None)?))
+        let draft = self.draft(request, None, PreviousState::default(), None)?;
+        draft.refuse_other_plan()?;
+        Ok(Preview::of(draft))
     }
 }
 
@@ -92,13 +97,58 @@ impl Engine {
         }
         request = self.records().followed(request, snapshot.as_ref()).await?;
         let seen = self.refreshed(&request, snapshot.as_ref(), false, &Stop::default()).await?;
-        let previous = self.records().previous(&request.intent, snapshot.as_ref()).await?;
         let is_retry = request.intent == Intent::Retry;
-        let draft = self.env.draft(request, snapshot, previous, seen)?;
+        let draft = self.drafted_from(request, snapshot, seen).await?;
+        draft.refuse_other_plan()?;
         if !is_retry && !self.options.force {
             refuse_if_referenced(&*self.store, &draft).await?;
         }
         Ok(draft)
+    }
+
+    /// Makes the draft of a request from the records in `snapshot`. If the plan removes or replaces a converging instance,
+    /// the draft contains this change. `seen` contains the results of health checks.
+    async fn drafted_from(
+        &self,
+        request: Request,
+        snapshot: Option<Snapshot>,
+        seen: Option<Vec<Seen>>,
+    ) -> Result<Draft, EngineError> {
+        let calls = snapshot.iter().flat_map(|snapshot| &snapshot.calls);
+        let open = calls.clone().find(|call| call.state != CallState::Undecided).map(|call| call.process);
+        let converging = calls.filter(|call| matches!(call.state, CallState::Converging { .. }));
+        let elements: BTreeSet<ElementName> = converging.clone().map(|call| call.element.clone()).collect();
+        let creates = |call: &&CallRecord| {
+            matches!(call.action, Action::Transition(Transition::Create | Transition::Install))
+        };
+        let mut ending: Vec<CallRecord> = converging.filter(creates).cloned().collect();
+        let drafted = async |snapshot: Option<Snapshot>| {
+            let previous = self.records().previous(&request.intent, snapshot.as_ref()).await?;
+            let previous = PreviousState { converging: elements.clone(), ..previous };
+            let mut draft = self.env.draft(request.clone(), snapshot, previous, seen.clone())?;
+            if let Some(before) = &mut draft.before {
+                before.open = open;
+            }
+            Ok::<_, EngineError>(draft)
+        };
+        while let Some(recorded) = snapshot.as_ref().filter(|_| !ending.is_empty()) {
+            let mut ended = recorded.clone();
+            let ends = self.given_up(&Snapshot { calls: ending.clone(), ..recorded.clone() }).await?;
+            let pending = PendingCalls::end_in(&mut ended, ends, request.replaced());
+            let draft = drafted(Some(ended)).await;
+            let awaited = match &draft {
+                Ok(draft) => pending.awaited_by(draft),
+                Err(refusal) => pending.awaited_after(refusal),
+            };
+            if awaited.is_empty() {
+                let mut draft = draft?;
+                pending.decide(&mut draft)?;
+                return Ok(draft);
+            }
+            // The execution waits for these instances. The preview shows their parts as they are recorded.
+            ending.retain(|call| !awaited.contains(&call.id));
+        }
+        drafted(snapshot).await
     }
 
     /// Checks the health of an assembly before the plan of a request is made, if the request demands health

@@ -539,6 +539,45 @@ async fn a_converging_part_keeps_its_dependencies() {
     assert_eq!(rig.ask("t", down("t__b")).await.unwrap().process.status, ProcessStatus::Completed);
 }
 
+/// A preview shows the removal or replacement of a converging instance. The plan of the preview is the plan that is
+/// executed. If the plan waits for the instance, the preview shows the part as it is recorded.
+#[tokio::test(start_paused = true)]
+async fn a_preview_shows_the_removal_of_a_converging_instance() {
+    let version = |size: &str| Sketch::new(&["a", "b"]).property("a", "size", literal(size));
+    let only = Selection { target: [element("t__a")].into(), ..Selection::default() };
+    let cases = [
+        (Request::from(Intent::Down), "- a removed\n- b removed\n"),
+        (Request::from(Intent::Down).limited_to(only), "- a removed\n"),
+        (
+            up(&version("3")),
+            "-/+ a replaced, it has failed\n    size: 2 → 3\n~ b changed, Installed → Active\n",
+        ),
+        (up(&version("2")), "+ a added (resource::r::1.0)\n~ b changed, Installed → Active\n"),
+    ];
+    for (number, (ask, expected)) in cases.into_iter().enumerate() {
+        let rig = Rig::new(Effect::Once);
+        rig.strings.act("a Install", Act::Converge(12));
+        let (ended, _) = stopped(&rig, up(&version("2")), Duration::from_secs(20), &[]).await;
+        assert_eq!(ended.unwrap().process.status, ProcessStatus::Cancelled);
+        let before = format!("{:?}", rig.look("t").await);
+        let (engine, _) = rig.engine();
+        let preview = engine.preview(&assembly_name("t"), ask.clone()).await.unwrap();
+        assert_eq!(preview.diff.to_string(), expected, "{ask:?}");
+        assert_eq!(format!("{:?}", rig.look("t").await), before);
+        assert!(preview.unfinished.is_some());
+        let planned = PlanFingerprint::of(&preview.plan, Some(&preview.diff));
+        let start = Instant::now();
+        let done = rig.ask("t", ask.clone().as_planned(planned)).await;
+        if number == 3 {
+            assert!(matches!(done, Err(EngineError::OtherPlan(_))));
+            assert!(start.elapsed() > Duration::from_secs(1), "it has not waited");
+        } else {
+            assert_eq!(done.unwrap().process.status, ProcessStatus::Completed, "{ask:?}");
+            assert!(start.elapsed() < Duration::from_secs(1), "{ask:?}: {:?}", start.elapsed());
+        }
+    }
+}
+
 /// The changes that a limited plan omits do not contain the replacement of a converging instance.
 #[tokio::test(start_paused = true)]
 async fn a_limited_plan_omits_the_next_steps_of_a_converging_instance() {
