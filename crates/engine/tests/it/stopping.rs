@@ -486,7 +486,7 @@ async fn a_call_that_is_left_open_keeps_its_origin() {
     rig.strings.act("a Install", Act::Converge(1000));
     rig.jobs.lose("b Install");
     for _ in 0..2 {
-        rig.strings.see("b Install", Observation::CannotTell("nobody knows".to_owned()));
+        rig.strings.see("b Install", Observation::CannotTell("it can not be seen".to_owned()));
     }
     assert!(rig.up_until_killed(Sketch::new(&["a", "b", "c"]).desired(), millis(200)).await);
     let heal = Request::from(Intent::Heal(element("t__c")));

@@ -11,21 +11,24 @@ use windlass::driver::{
     Query, Report,
 };
 use windlass::model::name::DriverKind;
+use windlass::model::record::FailureKind;
 use windlass::model::{Action, Transition};
 
 /// A driver that publishes the property `size` as the output `is`, on Install and on Reconfigure. A test can
-/// hold its calls.
+/// hold its calls, and can make them fail.
 #[derive(Clone)]
 pub(crate) struct Echo(Arc<Gate>);
 
 struct Gate {
     held: watch::Sender<bool>,
     calls: watch::Sender<u32>,
+    fails: watch::Sender<bool>,
 }
 
 impl Default for Echo {
     fn default() -> Self {
-        Self(Arc::new(Gate { held: watch::Sender::new(false), calls: watch::Sender::new(0) }))
+        let (held, fails) = (watch::Sender::new(false), watch::Sender::new(false));
+        Self(Arc::new(Gate { held, calls: watch::Sender::new(0), fails }))
     }
 }
 
@@ -33,6 +36,11 @@ impl Echo {
     /// Holds all calls, or lets the held calls continue.
     pub(crate) fn hold(&self, held: bool) {
         self.0.held.send_replace(held);
+    }
+
+    /// Makes all later calls fail, or succeed again.
+    pub(crate) fn fail(&self, fails: bool) {
+        self.0.fails.send_replace(fails);
     }
 
     /// Waits until the driver has got its first call.
@@ -72,7 +80,11 @@ impl Driver for Echo {
     async fn perform(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
         self.0.calls.send_modify(|count| *count += 1);
         self.0.held.subscribe().wait_for(|held| !held).await.unwrap();
-        calls.iter().map(|call| Ok(report(call))).collect()
+        let answer = |call| match *self.0.fails.borrow() {
+            true => Err(Failure::new(FailureKind::Failed, "it was told to fail")),
+            false => Ok(report(call)),
+        };
+        calls.iter().map(answer).collect()
     }
 
     async fn observe(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Observed, Failure>> {

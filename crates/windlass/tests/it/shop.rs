@@ -36,6 +36,11 @@ impl Shop {
         self.folder.path()
     }
 
+    /// Changes the descriptor of the assembly.
+    pub(crate) fn describe(&self, assembly: &str) {
+        std::fs::write(self.folder.path().join("shop/assembly.yaml"), assembly).unwrap();
+    }
+
     /// Returns the input for the assembly `shop`.
     pub(crate) fn input(&self) -> AssemblyInput {
         AssemblyInput::new(self.folder.path().join("shop"))
