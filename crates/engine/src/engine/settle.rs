@@ -1,6 +1,7 @@
 //! Settles the open calls of earlier processes, before a new plan is made. windlass repeats each call, and records its
 //! end. A job that has already run does not run again.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
@@ -216,11 +217,14 @@ impl Engine {
         let mut known: HashMap<ProcessId, Option<String>> =
             snapshot.processes.iter().map(|process| (process.id, process.from.clone())).collect();
         for call in snapshot.calls.iter_mut().filter(|call| call.from.is_none()) {
-            if !known.contains_key(&call.process) {
-                let process = self.store.process(call.process).await?;
-                known.insert(call.process, process.and_then(|process| process.from));
-            }
-            call.from.clone_from(&known[&call.process]);
+            let from = match known.entry(call.process) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => {
+                    let process = self.store.process(call.process).await?;
+                    unknown.insert(process.and_then(|process| process.from))
+                }
+            };
+            call.from.clone_from(from);
         }
         Ok(())
     }

@@ -80,10 +80,9 @@ impl Driver for Echo {
     async fn perform(&self, _: &dyn Context, calls: &[Call]) -> Vec<Result<Report, Failure>> {
         self.0.calls.send_modify(|count| *count += 1);
         self.0.held.subscribe().wait_for(|held| !held).await.unwrap();
-        let answer = |call| match *self.0.fails.borrow() {
-            true => Err(Failure::new(FailureKind::Failed, "it was told to fail")),
-            false => Ok(report(call)),
-        };
+        let fails = *self.0.fails.borrow();
+        let failure = || Failure::new(FailureKind::Failed, "it was told to fail");
+        let answer = |call| if fails { Err(failure()) } else { Ok(report(call)) };
         calls.iter().map(answer).collect()
     }
 
