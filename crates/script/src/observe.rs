@@ -21,7 +21,7 @@ use crate::role::Role;
 /// | the instance is gone | absent | reached | reached | absent | absent |
 /// | `failed` is true | differs | differs | differs | differs | can't tell |
 /// | `active` is true | reached | differs | differs | reached | can't tell |
-/// | no flag is true, and the instance is not gone | differs | reached | differs | reached | can't tell |
+/// | no flag is true, but the health check did not set all three | differs | reached | differs | reached | can't tell |
 ///
 /// Each column applies to the actions in its heading. The headings "destroy" and "launch" are roles of scripts: the
 /// column applies to all actions whose script has this role. For example, the column "launch" applies to Create.
@@ -74,7 +74,7 @@ pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> 
     }
 }
 
-/// Returns the observation for the action of a call, and the report of the health check. Both come from `answer`, the
+/// Returns the observation for the action of a call, together with the report that `answer` contains. `answer` is the
 /// answer of the health check.
 pub(crate) fn observed(call: &Call, answer: Answer) -> Observed {
     let asked = Role::of(&call.package, &call.action);

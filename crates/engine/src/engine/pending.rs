@@ -3,11 +3,10 @@
 //!
 //! The plan of the next process decides about each pending call:
 //!
-//! - The call creates the instance, and the plan removes the part, or re-creates it with other values: the process ends
-//!   the call when it begins.
-//! - The plan is limited to other parts: the call stays open, and the process does not change the part.
-//! - In all other cases, the plan needs the end of the call. The engine waits for the instance, and then makes a new
-//!   plan. So the job of a stop or a removal does not run a second time.
+//! - If the plan removes or replaces the part that the call creates, the call ends when the process begins.
+//! - If the plan is limited to other parts, the call stays open, and the process does not change the part.
+//! - In all other cases, the engine waits for the instance, and then makes a new plan. So the job of a stop or a
+//!   removal does not run a second time.
 //!
 //! For this decision, the plan is made as if all pending calls had ended. The records change only when the process
 //! begins. So a refused intent changes nothing.
@@ -35,7 +34,8 @@ pub(super) struct PendingCalls {
 }
 
 struct PendingCall {
-    /// The record of the call. It also tells where the call was made, even if the process of the call ends.
+    /// The record of the call, with the host and the folder of its last attempt. For a first attempt, they come from
+    /// the record of the process.
     record: CallRecord,
     /// The record of the call's element.
     element: Option<ElementRecord>,
@@ -48,7 +48,7 @@ struct PendingCall {
 enum Decision {
     /// windlass waits for the instance before the process begins.
     Wait,
-    /// The process ends the call when it begins.
+    /// The call ends when the process begins.
     End,
     /// The call stays open during the process.
     Leave,
@@ -76,7 +76,8 @@ impl PendingCalls {
         self.calls.iter().map(|call| call.record.element.clone()).collect()
     }
 
-    /// Returns the calls for whose instances windlass must wait before the process of `draft` begins.
+    /// Returns the pending calls that must end before the process of `draft` begins. windlass waits for their
+    /// instances.
     pub(super) fn awaited_by(&self, draft: &Draft) -> Vec<CallId> {
         let awaited = self.calls.iter().filter(|call| self.decision(call, draft) == Decision::Wait);
         awaited.map(|call| call.record.id.clone()).collect()

@@ -1,5 +1,5 @@
 //! Settles the open calls of earlier processes, before a new plan is made. windlass repeats each call, and records its
-//! end. A job that has already run does not run again.
+//! end. If a job of the call has already run, the driver gets the recorded outcome, and the job does not run again.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -149,14 +149,13 @@ impl Engine {
         }
     }
 
-    /// For a dry run, returns the snapshot that would exist if the operator's answer about the undecided calls were
-    /// recorded.
+    /// For a dry run, returns the snapshot that would exist if the operator's answer about the *undecided* calls were
+    /// recorded. windlass can't determine the outcomes of these calls.
     ///
-    /// A call is undecided if windlass can't determine its outcome. If an undecided call has no answer, the
-    /// function returns [`EngineError::NeedsDecision`].
-    ///
-    /// Before windlass uses an answer, it must try to determine the outcomes of all open calls. A dry run can't do
-    /// this. If an answer is given and a call is open, the function returns [`EngineError::NotObserved`].
+    /// # Errors
+    /// - [`EngineError::NeedsDecision`]: an undecided call has no answer.
+    /// - [`EngineError::NotObserved`]: an answer is given, but the assembly also has an open call. windlass must first
+    ///   determine the outcome of the open call, and a dry run can't do this.
     pub(super) async fn supposed(
         &self,
         name: &AssemblyName,

@@ -481,8 +481,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Tells whether the jobs of a call have ended, but its instance is not yet ready, stopped or removed. A health check
-    /// can observe the instance.
+    /// Tells whether a call only waits until its instance is ready, stopped or removed. The jobs of such a call have
+    /// ended. The result is `false` if a health check can't observe the instance.
     fn awaits_instance(&self, id: &CallId) -> bool {
         use Transition::{Create, Delete, Install, Stop, Uninstall};
         let Some(CallRun { record, nature, .. }) = self.calls.get(id) else { return false };
@@ -498,8 +498,8 @@ impl ProcessMachine {
         self.awaits_instance(id) && !self.has_launched(id)
     }
 
-    /// Leaves a call of an earlier process open whose instance is converging. No job of the call will run again, so the
-    /// recorded outcomes of its jobs are no longer needed.
+    /// Leaves a call open, because its instance is still converging. The call belongs to an earlier process. No job of
+    /// the call will run again, so the recorded outcomes of its jobs are no longer needed.
     fn leave_converging(&mut self, id: &CallId) {
         if let Some(run) = self.calls.get_mut(id) {
             let wipe = std::mem::take(&mut run.wipe);

@@ -81,9 +81,9 @@ pub(crate) struct ReadyLook {
     pub(crate) batch: Option<String>,
 }
 
-/// A call that is prepared and never performed, and the driver that the package chooses for this call. The engine
-/// needs such a call to apply data that comes from elsewhere: for example, from a search that has found an
-/// instance.
+/// A prepared call that no driver performs, and the driver that the package chooses for this call. Functions that apply
+/// a report need the call of the report. If a report comes from elsewhere, such as a search for instances, the engine
+/// passes this call to them.
 pub(crate) type Unasked = (Box<Call>, Arc<dyn Driver>);
 
 /// Prepares calls from the records of an assembly.

@@ -458,8 +458,8 @@ async fn secrets_are_sealed_where_they_come_from_and_where_they_go() {
     );
 }
 
-/// Install publishes the secret `token`, and then Configure publishes the secret `code`. Windlass numbers the secrets
-/// of a report in alphabetical order, and `code` precedes `token`. Nevertheless, `code` must not replace `token`.
+/// Install publishes the secret `token`, and then Configure publishes the secret `code`. The second secret must not
+/// overwrite the first.
 #[tokio::test(start_paused = true)]
 async fn secrets_of_several_reports_are_kept_apart() {
     let rig = Rig::new(Effect::Once);

@@ -28,8 +28,8 @@ const fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// Returns a hub to which all other parts are related, so that the operations of the relationships queue on
-/// the hub.
+/// Returns an assembly with a part `hub`, to which all other parts are related. The relationships can be created only
+/// one after another, because each needs the hub.
 fn hub() -> Sketch {
     let others = ["a", "b", "c", "d"];
     let all = [["hub"].as_slice(), &others].concat();
@@ -86,7 +86,8 @@ async fn arrives(rig: &Rig, sketch: &Sketch) {
     panic!("it does not arrive");
 }
 
-/// `up` is stopped while relationships queue on one of their ends.
+/// `up` is creating one relationship of the hub, and the other relationships wait for the hub. If `up` is stopped at
+/// this moment, windlass must cancel the waiting steps.
 #[tokio::test(start_paused = true)]
 async fn steps_that_are_parked_end_at_a_stop() {
     let rig = Rig::new(Effect::Once);
@@ -230,7 +231,8 @@ async fn a_converging_instance_is_not_destroyed_unasked() {
     }
 }
 
-/// A call whose record becomes durable after the stop is not made. It needs no decision and no cleanup.
+/// `up` is stopped before the record of a call is durable. windlass must not make this call. The next `up` must need no
+/// decision and no cleanup.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_may_be_made_after_the_stop_is_not() {
     let rig = Rig::new(Effect::Once);
@@ -353,8 +355,9 @@ async fn down_does_not_wait_for_a_converging_instance() {
     }
 }
 
-/// Brings up `b` and the group `g` with two nodes. Then changes `part`, and stops the process while the new instance of
-/// `part` is converging, or kills it. Returns the changed assembly.
+/// Brings up `b` and the group `g` with two nodes. Then starts a change that replaces `part`. When the new instance of
+/// `part` is converging, the function stops the process, or kills the process if `kills` is set. Returns the changed
+/// assembly.
 async fn changed_until_stopped(rig: &Rig, part: &str, kills: bool) -> Sketch {
     let version = |size: &str| {
         let group = Cluster { minimum: 1, maximum: Some(3), increment: 1 };
@@ -378,7 +381,8 @@ fn calls_of(rig: &Rig, part: &str, skipped: usize) -> Vec<String> {
     own.map(str::to_owned).skip(skipped).collect()
 }
 
-/// A refused `down` leaves the call open whose instance is converging, and a later `up` waits for this instance.
+/// An instance is converging, and its call is open. A refused `down` must leave this call open. The next `up` must wait
+/// for the instance.
 #[tokio::test(start_paused = true)]
 async fn a_refused_down_changes_nothing() {
     let other = PlanFingerprint::of(&(), None::<&()>);
@@ -426,8 +430,8 @@ async fn a_stop_before_a_down_begins_keeps_a_converging_instance() {
     panic!("no process has begun");
 }
 
-/// A process that is limited to other parts does not wait for a converging instance, and leaves its call open. Such a
-/// process may be a `down` that keeps the part.
+/// The instance of a part is converging. A process that does not change this part must not wait for the instance, and
+/// must leave the call of the instance open.
 #[tokio::test(start_paused = true)]
 async fn a_process_of_other_parts_leaves_a_converging_call_open() {
     let b = element("t__b");
@@ -578,7 +582,8 @@ async fn a_preview_shows_the_removal_of_a_converging_instance() {
     }
 }
 
-/// The changes that a limited plan omits do not contain the replacement of a converging instance.
+/// The new instance of `g__1` is converging. A plan that is limited to `b` must omit the next steps of `g__1`. windlass
+/// must not report that the plan omits another replacement of `g__1`.
 #[tokio::test(start_paused = true)]
 async fn a_limited_plan_omits_the_next_steps_of_a_converging_instance() {
     let rig = Rig::new(Effect::Once);
@@ -592,7 +597,8 @@ async fn a_limited_plan_omits_the_next_steps_of_a_converging_instance() {
     prepared.run(&stop).await.unwrap();
 }
 
-/// A process that removes or replaces a converging instance does not wait for it. Its call ends when the process begins.
+/// If a process removes or replaces a converging instance, the process must not wait for the instance. The open call of
+/// the instance must end when the process begins.
 #[tokio::test(start_paused = true)]
 async fn a_process_that_replaces_a_converging_instance_does_not_wait_for_it() {
     let version = |size: &str| Sketch::new(&["a"]).property("a", "size", literal(size));

@@ -460,7 +460,7 @@ async fn a_launch_answers_its_request_with_an_instance_that_runs() {
     ");
 }
 
-/// A script that is not among the files is one of the image.
+/// A package does not contain the launch script. The driver must run the script at this path in the image.
 #[tokio::test]
 async fn a_script_of_the_image_is_run_by_its_path() {
     let pinned = package(VM, "");
@@ -474,7 +474,8 @@ async fn a_script_of_the_image_is_run_by_its_path() {
     }
 }
 
-/// The adapter of the original images gets the script with its document, and prints the answer as `results`.
+/// A location selects the adapter `/invoke.py`. The driver must start the adapter, and must pass the path and the input
+/// document of the script to it. The driver must read the answer from `results` in the adapter's output.
 #[tokio::test]
 async fn an_adapter_runs_the_script() {
     let at = |word: &str| {

@@ -117,7 +117,7 @@ pub(crate) fn shown(failure: &Failure) -> String {
     format!("{:?}: {}{detail}", failure.kind, failure.message)
 }
 
-/// Modifications of a call for tests.
+/// Methods with which tests change a call.
 pub(crate) trait With: Sized {
     fn natural(self, id: &str) -> Self;
     fn property(self, name: &str, value: impl Into<Value>) -> Self;

@@ -16,7 +16,7 @@ use windlass_model::{Action, Transition};
 
 use super::world::{Seen, World};
 
-/// The driver of a world.
+/// The driver of these tests. Its jobs change a simulated [`World`].
 pub(super) struct Hand(pub(super) World);
 
 pub(super) const KIND: &str = "hand";

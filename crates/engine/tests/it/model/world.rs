@@ -79,7 +79,8 @@ struct Inner {
     notice: Duration,
     /// Elements whose last Stop has failed.
     unstopped: BTreeSet<ElementName>,
-    /// Operations of relationships whose outcome the engine does not know: a job of theirs was lost.
+    /// Operations of pairs. The engine does not know the outcome of such an operation, because a job of the operation
+    /// was lost.
     doubtful_ties: BTreeSet<(PairKey, u8)>,
     /// The resources that may be partly removed, because their removal failed or was interrupted.
     half_gone: BTreeSet<ElementName>,

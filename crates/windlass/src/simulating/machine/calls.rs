@@ -366,8 +366,8 @@ impl Machine<'_> {
     }
 
     /// Continues an open call whose instance is still changing (*converging*). If the timeout of the call has passed,
-    /// the call fails. Otherwise, adds a task in which the host observes the instance. If the driver can't observe the
-    /// instance, only schedules the next poll.
+    /// the call fails. Before the timeout, the method adds a task that observes the instance. If the driver can't
+    /// observe the instance, the method schedules the next poll instead.
     pub(super) fn poll(&mut self, now: Timestamp, key: Key) {
         let Some(application) = self.applications.get_mut(&key) else { return };
         let Stage::Busy(open) = &mut application.stage else { return };
