@@ -295,6 +295,17 @@ impl Session {
             }
         }
         self.is_as_asked(topology).await;
+        self.stopped_processes_are_cancelled().await;
+    }
+
+    /// Asserts that no process is recorded as interrupted if a stop of the process was requested.
+    async fn stopped_processes_are_cancelled(&self) {
+        for process in self.rig.store.processes().await.expect("the store is readable") {
+            let is_interrupted =
+                process.reason.as_ref().is_some_and(|reason| reason.starts_with("it was interrupted"));
+            let is_asked = self.rig.store.is_asked_to_stop(process.id).await.expect("the store is readable");
+            assert!(!(is_interrupted && is_asked), "{}", process.id);
+        }
     }
 
     /// Asserts that an assembly is in its desired state, really and in the records, and that a new plan is
