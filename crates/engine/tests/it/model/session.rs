@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use windlass_engine::{Answer, Desired, Ended, EngineError, Request, Stop, UpOptions};
+use windlass_engine::{Answer, Desired, Ended, Engine, EngineError, Preview, Request, Stop, UpOptions};
 use windlass_lifecycle::LifecycleError;
 use windlass_model::assembly::ElementKind;
-use windlass_model::record::{Assumption, CallRecord, Intent, ProcessStatus, StepEnd, StepState};
+use windlass_model::record::{Assumption, CallRecord, CallState, Intent, ProcessStatus, StepEnd, StepState};
 use windlass_model::retention::{Age, Retention};
 use windlass_model::{Action, AssemblyName, ElementName, State, Topology, Transition};
 use windlass_store::{LeaseTerms, Store as _, StoreError};
@@ -143,12 +143,16 @@ impl Session {
         let heals = matches!(ask.intent(), Intent::Heal(_));
         let whole = Box::pin(async {
             let one = async |ask: Request| {
+                let preview = self.preview(&engine, &name, &ask).await;
                 let prepared = match engine.prepare(&name, ask, &holder, &stop).await {
                     Ok(prepared) => prepared,
                     Err(EngineError::NeedsDecision { calls, .. }) => return Err(Fate::Undecided(calls)),
                     Err(error) => return Err(Fate::Refused(error)),
                 };
                 let snapshot = self.rig.look(root).await;
+                if let Some((calls, preview)) = preview {
+                    self.is_previewed(&calls, &preview).await;
+                }
                 let is_whole = !heals && prepared.process().target.is_empty();
                 self.world.begin(&snapshot, is_whole);
                 let ended = prepared.run(&stop).await.map_err(|error| Fate::Failed(error.to_string()))?;
@@ -200,6 +204,37 @@ impl Session {
         }
         assert_eq!(self.world.wrong(), [""; 0], "at request {number}");
         fate
+    }
+
+    /// Previews an intent if calls of the assembly are converging. Returns these calls and the preview.
+    async fn preview(
+        &self,
+        engine: &Engine,
+        name: &AssemblyName,
+        ask: &Request,
+    ) -> Option<(Vec<CallRecord>, Preview)> {
+        let mut calls = self.rig.store.load(name).await.ok()??.calls;
+        calls.retain(|call| matches!(call.state, CallState::Converging { .. }));
+        if calls.is_empty() {
+            return None;
+        }
+        let preview = engine.preview(name, ask.clone().refreshed(None)).await.ok()?;
+        Some((calls, preview))
+    }
+
+    /// A process has begun. Asserts that its preview contains the changes of the parts whose converging `calls` the process
+    /// has ended.
+    async fn is_previewed(&self, calls: &[CallRecord], preview: &Preview) {
+        for call in calls {
+            let history = self.rig.store.process_history(call.process).await.expect("it is readable");
+            let mut known = history.into_iter().flat_map(|history| history.calls);
+            let ended = known.find(|known| known.id == call.id).map(|known| known.state);
+            let Some(CallState::Failed(failure)) = ended else { continue };
+            if failure.message == "its instance was not ready when its removal began" {
+                let mut changes = preview.diff.elements.iter();
+                assert!(changes.any(|change| change.element == call.element), "{}", call.element);
+            }
+        }
     }
 
     /// Stops the process at the time that `cut` contains. The jobs of the tests are short, so a stopped process must
