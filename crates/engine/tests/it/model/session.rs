@@ -161,7 +161,7 @@ impl Session {
                 }
                 Ok(ended)
             };
-            let ended = match one(ask).await {
+            let ended = match Box::pin(one(ask)).await {
                 Ok(first) => Box::pin(first.continued(|_, request| one(request))).await,
                 Err(fate) => Err(fate),
             };
