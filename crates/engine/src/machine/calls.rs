@@ -1,6 +1,6 @@
 //! The course of a call to a driver: from its start, through its reports, observations and repetitions, to its end.
 
-use windlass_driver::{Observation, Observed, Report, Settled};
+use windlass_driver::{Observation, Observed, Question, Report, Settled};
 use windlass_model::instance::{InstanceView, LogEntry, Status, clear_complaint};
 use windlass_model::record::{
     Advance, Assumption, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind,
@@ -218,7 +218,8 @@ impl ProcessMachine {
             let instance = home.instances.get(&run.call.element);
             let status = instance.map(|instance| InstanceView::new(&instance.document).status());
             let message = status.and_then(|status| status.message);
-            let failure = still_converging(run.nature.timeout, message.as_deref());
+            let reason = run.not_ready.as_deref().or(message.as_deref());
+            let failure = still_converging(run.nature.timeout, reason);
             return self.not_ready(id, failure);
         }
         if !run.nature.observable {
@@ -252,7 +253,7 @@ impl ProcessMachine {
     pub(super) fn observe(&mut self, id: &CallId) {
         if let Some(run) = self.calls.get(id) {
             let mut call = run.call.clone();
-            call.is_lost = run.lost.is_some();
+            call.question = if run.lost.is_some() { Question::Done } else { Question::Settled };
             let home = self.world.home(&call.element);
             if let Some(instance) = home.instances.get(&call.element) {
                 call.natural = home.secrets.natural(instance);
@@ -275,6 +276,7 @@ impl ProcessMachine {
             }
             (Ok(Observed { observation, mut report }), None) => {
                 report.settled = Settled::Yes;
+                self.note_why_not_ready(id, &observation);
                 self.reported(id, report, Some(&observation));
             }
             (Err(failure), Some(lost)) => self.undecided(id, &format!("{lost}; {}", failure.message)),
@@ -284,6 +286,20 @@ impl ProcessMachine {
                 self.log(process, &element, vec![entry]);
                 self.converge(id);
             }
+        }
+    }
+
+    /// Remembers why an instance is not ready, for the failure at the timeout of the call. If the state of the instance
+    /// can't be determined, the function also logs each new reason.
+    fn note_why_not_ready(&mut self, id: &CallId, observation: &Observation) {
+        let Some(run) = self.calls.get_mut(id) else { return };
+        let before = std::mem::replace(&mut run.not_ready, observation.why_not_reached().map(str::to_owned));
+        let is_unknown = matches!(observation, Observation::CannotTell(_) | Observation::Unanswered);
+        if is_unknown && before != run.not_ready {
+            let why = run.not_ready.as_deref().unwrap_or_default();
+            let entry = LogEntry::new(Severity::Warning, format!("the observation is inconclusive: {why}"));
+            let (process, element) = (run.record.process, run.record.element.clone());
+            self.log(process, &element, vec![entry]);
         }
     }
 

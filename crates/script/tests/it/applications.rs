@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use windlass_driver::contract::{Purpose, Query};
-use windlass_driver::{Call, Driver, Failure, Location, Observation, Package, Report, Settled};
+use windlass_driver::{Call, Driver, Failure, Location, Observation, Package, Question, Report, Settled};
 use windlass_executor::{Captured, End, Outcome, Timestamp};
 use windlass_model::record::PackageFile;
 use windlass_model::resolve::Resolved;
@@ -401,12 +401,12 @@ async fn only_a_script_says_that_an_application_is_destroyed() {
     let destroy = || call("Uninstall", package(VM, "")).natural("i-1");
     for stdout in ["", "instances: {i-1: {$set: {status.flags.active: false}}}"] {
         assert_eq!(printed(destroy(), stdout).await.unwrap().settled, Settled::Converging, "{stdout}");
-        let call = Call { package: package(VM, stdout).into(), ..destroy() };
+        let call = Call { package: package(VM, stdout).into(), question: Question::Settled, ..destroy() };
         assert_eq!(observed(&[call]).await.1[0].0, Observation::Converging, "{stdout}");
     }
     // After the loss of its job, an instance that is still there shows that the script has not destroyed it.
     let active = "instances: {i-1: {status: {flags: {active: true}}}}";
-    let call = Call { package: package(VM, active).into(), is_lost: true, ..destroy() };
+    let call = Call { package: package(VM, active).into(), question: Question::Done, ..destroy() };
     assert!(matches!(observed(&[call]).await.1[0].0, Observation::Differs(_)));
     let gone = "instances: {i-1: {status: {flags: {active: false}}}}";
     let call = Call { package: package(VM, gone).into(), ..destroy() };

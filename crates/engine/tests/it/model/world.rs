@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::Instant;
-use windlass_driver::Call;
+use windlass_driver::{Call, Observation, Question};
 use windlass_executor::Job;
 use windlass_lifecycle::HalfMade;
 use windlass_lifecycle::testing::{Ground, Luck};
@@ -267,6 +267,19 @@ impl World {
             inner.converging.remove(element);
         }
         waits
+    }
+
+    /// Returns a random observation of an instance that is converging. If the call was lost, the observation is exact.
+    pub(super) fn not_ready(&self, call: &Call) -> Observation {
+        if call.question != Question::Settled {
+            return Observation::Converging;
+        }
+        match self.lock().trouble.luck.draw() % 4 {
+            0 => Observation::Converging,
+            1 => Observation::Differs("it is not ready".to_owned()),
+            2 => Observation::CannotTell("its state is unknown".to_owned()),
+            _ => Observation::Unanswered,
+        }
     }
 
     pub(super) fn observable(&self) -> bool {

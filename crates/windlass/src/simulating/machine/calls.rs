@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use windlass_driver::{Call, Failure, Input, Observation, Observed, Report, Settled};
+use windlass_driver::{Call, Failure, Input, Observation, Observed, Question, Report, Settled};
 use windlass_engine::call_outcome::{CallFacts, CallOutcome, pause_before, still_converging};
 use windlass_engine::claimed;
 use windlass_model::instance::{LogEntry, Status, clear_complaint};
@@ -82,7 +82,7 @@ impl Machine<'_> {
             arguments: BTreeMap::new(),
             pair: None,
             open_commands: Vec::new(),
-            is_lost: false,
+            question: Question::Health,
             private: windlass_driver::PrivateState::default(),
             package,
             binding: binding.expect("each application has a launch script"),
@@ -380,6 +380,7 @@ impl Machine<'_> {
             return self.converge(now, key);
         }
         let mut call = open.call.clone();
+        call.question = Question::Settled;
         call.natural.clone_from(&application.check.natural);
         call.document.clone_from(&application.document);
         self.tasks.push(Task::Observe { key, call: Box::new(call) });
