@@ -8,7 +8,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::time::sleep;
-use windlass_engine::{Desired, EngineError, Request, Stop, exported_instances};
+use windlass_engine::{Consent, Desired, EngineError, Request, Stop, exported_instances};
 use windlass_model::assembly::{Cluster, Element, ElementKind, Property, Referent, Topology};
 use windlass_model::document::{DocumentDraft, DocumentKey, DocumentScope, Expected};
 use windlass_model::record::{AssemblyRecord, Effect, Intent, ProcessStatus};
@@ -264,6 +264,37 @@ fn referring(others: &[&str]) -> Desired {
     let elements = own.elements().iter().cloned().chain(references).collect();
     desired.topology = Topology::new(assembly_name("t"), elements, own.relationships().to_vec());
     desired
+}
+
+/// Returns what a rollback of `t` to its first version would make it refer to.
+async fn first_references(rig: &Rig) -> BTreeSet<AssemblyName> {
+    rig.store.versions(&assembly_name("t")).await.unwrap()[0].assembly.references.clone()
+}
+
+/// An assembly no longer refers to the renamed assembly, and its last process was interrupted. Only its earlier version
+/// contains the old name.
+#[tokio::test(start_paused = true)]
+async fn an_interrupted_former_referrer_does_not_prevent_a_rename() {
+    let rig = Rig::new(Effect::Repeatable);
+    rig.up(called(Sketch::new(&["a"]).desired(), "lb")).await.unwrap();
+    rig.up(referring(&["lb"])).await.unwrap();
+    // This process removes the reference. As long as it has not ended, the assembly refers to the other one.
+    let desired = Sketch::new(&["a", "b"]).desired();
+    assert!(rig.up_until_killed(desired.clone(), Duration::from_millis(15)).await);
+    let refused = rename(&rig, "lb", "early").await.unwrap_err();
+    assert!(matches!(&refused, EngineError::Unfinished(name) if *name == assembly_name("t")), "{refused}");
+    rig.up(desired).await.unwrap();
+    assert!(rig.up_until_killed(Sketch::new(&["a", "b", "c"]).desired(), Duration::from_millis(15)).await);
+    assert!(!rig.look("t").await.processes.is_empty());
+
+    let followed = rename(&rig, "lb", "balancer").await.unwrap();
+    assert_eq!(followed, [assembly_name("t")].into());
+    assert_eq!(first_references(&rig).await, [assembly_name("balancer")].into());
+    rig.retry("t", None).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Active, b Active, c Active");
+    let first = rig.store.versions(&assembly_name("t")).await.unwrap()[0].process;
+    rig.ask("t", Request::from(Intent::Rollback(Some(first))).with_consent(Consent::Any)).await.unwrap();
+    assert_eq!(rig.look("t").await.assembly.references, [assembly_name("balancer")].into());
 }
 
 /// While a process waits for the leases of further assemblies, it keeps the leases that it has taken.
