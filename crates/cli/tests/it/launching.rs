@@ -1571,6 +1571,12 @@ fn a_failed_discovery_shows_no_secret() {
     env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-own"]);
     let signal = r#"{"interfaces": {"compute": {"signals": {"s3cr3t-token": 1}}}}"#;
     env.write("cloud/listed", format!(r#"{{"i-own": {signal}, "i-new": {signal}}}"#));
+    let dry = env.run(&["app", "discover", "factory", "--dry-run"]);
+    assert_eq!(dry.code(), Some(1), "{dry}");
+    assert_snapshot!(dry.out(), @r"
+    i-own: known, application `vm`: its updates are not valid: `interfaces.compute.signals.***`: no such path
+    i-new: new
+    ");
     let run = env.run(&["app", "discover", "factory"]);
     assert_snapshot!(run.out(), @r"
     i-own: known, application `vm`: its updates are not valid: `interfaces.compute.signals.***`: no such path

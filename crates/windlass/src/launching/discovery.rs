@@ -64,7 +64,8 @@ pub struct FoundView {
     /// - `adopted`: now an application.
     /// - `known`: already an application. No reported change was applied.
     /// - `changed`: already an application. Reported changes were applied, or would be applied without `--dry-run`.
-    /// - `destroyed`: the script reports that the instance no longer exists.
+    /// - `destroyed`: the script reports that the instance no longer exists. Without `--dry-run`, the application is
+    ///   removed.
     /// - `gone`: the script did not find the instance. The records do not change.
     /// - `exported`: not adopted. The application of the instance was exported, so another store may manage it.
     /// - `waits`: not adopted. The launch of an application is unfinished or has failed, and may have created the
@@ -276,17 +277,13 @@ impl Search<'_> {
     }
 
     /// Makes the change `work`, and writes the result into the view of the found instance. If `work` is `None`,
-    /// changes nothing. In a dry run, only determines whether the change would alter a record. Fails if `self.stop`
+    /// changes nothing. In a dry run, only determines the result that the change would have. Fails if `self.stop`
     /// is triggered.
     async fn record(&self, mut view: FoundView, work: Option<FoundWork>) -> Result<FoundView, Error> {
         if self.stop.soon.is_cancelled() {
             return Err(EngineError::Stopped.into());
         }
         match work {
-            Some(FoundWork::Apply(name, found)) if self.dry_run => {
-                let differs = self.recorder.would_change(&name, found).await?;
-                view.result = if differs { "changed" } else { "known" };
-            }
             Some(FoundWork::Apply(name, found)) => self.apply(&name, found, &mut view).await?,
             Some(FoundWork::Adopt(name, found)) => self.adopt(name, found, &mut view).await?,
             None => {}
@@ -294,10 +291,16 @@ impl Search<'_> {
         Ok(view)
     }
 
-    /// Applies the report about a found instance to its application.
+    /// Applies the report about a found instance to its application. In a dry run, changes no record.
     async fn apply(&self, name: &AssemblyName, found: Found, view: &mut FoundView) -> Result<(), Error> {
-        view.result = match self.recorder.apply(name, found).await? {
+        let end = if self.dry_run {
+            self.recorder.preview(name, found).await?
+        } else {
+            self.recorder.apply(name, found).await?
+        };
+        view.result = match end {
             CheckEnd::Applied { changed: true, .. } => "changed",
+            CheckEnd::Destroyed if self.dry_run => "destroyed",
             CheckEnd::Destroyed => {
                 // Boxed because of its size.
                 Box::pin(self.launcher.finish_destroyed(name, self.stop)).await?;
