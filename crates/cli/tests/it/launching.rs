@@ -1528,6 +1528,30 @@ fn a_revision_with_another_configuration_is_applied() {
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
 }
 
+/// `app reconfigure --latest` runs the reconfiguration script only if a value or this script has changed.
+#[test]
+fn a_revision_with_the_same_reconfiguration_runs_no_script() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    let runs = || trace(&env).iter().filter(|line| line.starts_with("reconfigure ")).count();
+    let latest = || {
+        publish(&env);
+        env.ok(&["app", "reconfigure", "vm", "--latest"]);
+        runs()
+    };
+    env.edit("vm.yaml", "application:\n", "application: # the second one\n");
+    env.edit("scripts/vm/destroy.py", "import", "import re\nimport");
+    assert_eq!(latest(), 0);
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["application"]["revision"], 2);
+    env.edit("scripts/vm/reconfigure.py", "import", "import re\nimport");
+    assert_eq!(latest(), 1);
+    assert_eq!(latest(), 1);
+    env.edit("vm.yaml", "application: # the second one\n", "application:\n");
+    publish(&env);
+    env.ok(&["app", "reconfigure", "vm", "--latest", "-p", "configuration.size=large"]);
+    assert_eq!(runs(), 2);
+}
+
 /// A malformed entry in the output of a discovery concerns only its own instance.
 #[test]
 fn a_malformed_entry_of_a_discovery_affects_no_other() {
