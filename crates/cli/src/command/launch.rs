@@ -283,7 +283,10 @@ async fn command_of(args: AppCommandArgs) -> ExitCode {
     };
     let launcher = Launcher::new(&windlass);
     let request = match launcher.command_request(name, command, given.values, &given.open).await {
-        Ok(request) => request,
+        Ok((request, warnings)) => {
+            diagnostics::print(warnings.iter());
+            request
+        }
         Err(error) => return fail(&error),
     };
     let stop = signals::listen(grace(run));

@@ -1552,6 +1552,22 @@ fn a_revision_with_the_same_reconfiguration_runs_no_script() {
     assert_eq!(runs(), 2);
 }
 
+/// A command is called without an argument that its manifest declares.
+#[test]
+fn a_missing_argument_of_a_command_is_a_warning() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    let run = env.ok(&["app", "command", "vm", "control.backup", "--async"]);
+    assert!(
+        run.stderr.contains(
+            "warning[WL0756]: `control.backup` declares the argument `key`, which is not given\n |\n = help: pass `-a key=VALUE`\n"
+        ),
+        "{run}"
+    );
+    let run = env.ok(&["app", "command", "vm", "control.backup", "-a", "key=k", "--async"]);
+    assert!(!run.stderr.contains("warning"), "{run}");
+}
+
 /// A malformed entry in the output of a discovery concerns only its own instance.
 #[test]
 fn a_malformed_entry_of_a_discovery_affects_no_other() {
