@@ -1677,8 +1677,7 @@ fn an_exported_instance_outlives_its_factory() {
     env.write("cloud2/trace", "");
     env.write("cloud2/i-one", r#"{"ip": "203.0.113.9", "size": "huge"}"#);
     second_factory(&env, "other", "cloud2");
-    // While the factory exists, windlass knows that a factory with another configuration finds other instances.
-    assert_snapshot!(env.ok(&["app", "discover", "other", "--dry-run"]).out(), @"i-one: new");
+    assert_snapshot!(env.ok(&["app", "discover", "other", "--dry-run"]).out(), @"i-one: exported: the instance of `vm`, an application of the factory `factory`, has the same natural id, and was exported to `vm.export`; if no other store manages this instance, adopt it with `windlass app discover other --exported`");
     env.ok(&["env", "service", "rm", "default", "factory"]);
     env.ok(&["app", "destroy", "factory"]);
     let found = env.ok(&["app", "discover", "staging"]).out();
@@ -1689,6 +1688,25 @@ fn an_exported_instance_outlives_its_factory() {
     assert_snapshot!(env.ok(&["app", "discover", "staging", "--exported"]).out(), @"i-one: adopted, application `machine-i-one`");
     env.ok(&["app", "forget", "machine-i-one", "--yes"]);
     assert_snapshot!(env.ok(&["app", "discover", "staging"]).out(), @"i-one: adopted, application `machine-i-one`");
+}
+
+/// After an export, the factory of the application gets another configuration. Its former twin still finds the instance,
+/// and must not adopt it.
+#[test]
+fn an_exported_instance_does_not_depend_on_configurations() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-one"]);
+    second_factory(&env, "staging", "cloud");
+    env.ok(&["export", "vm"]);
+    env.write("cloud2/trace", "");
+    let elsewhere = format!("configuration.cloud={}", env.path("cloud2").display());
+    env.ok(&["app", "reconfigure", "factory", "-p", &elsewhere]);
+    let found = env.ok(&["app", "discover", "staging"]).out();
+    assert!(found.starts_with("i-one: exported: "), "{found}");
+    // The statement of the user concerns this discovery only: the factory may get its old configuration again.
+    env.ok(&["app", "discover", "staging", "--exported"]);
+    env.ok(&["app", "forget", "machine-i-one", "--yes"]);
+    assert_eq!(env.ok(&["app", "discover", "staging"]).out(), found);
 }
 
 /// An application was exported, and a new application got its instance by a launch. The export then no longer matters.
@@ -1858,7 +1876,7 @@ fn second_factory(env: &TestEnv, name: &str, cloud: &str) {
 }
 
 /// Two environments have factories with the same configuration, so both discoveries find the same machines. Each machine
-/// is an application of one factory only. A factory of another cloud may use the same natural id.
+/// is an application of one factory only. A factory of another cloud may use the same natural id, if the user states this.
 #[test]
 fn a_machine_belongs_to_one_factory() {
     let env = cloud();
@@ -1874,15 +1892,21 @@ fn a_machine_belongs_to_one_factory() {
     env.write("cloud2/trace", "");
     env.write("cloud2/i-one", r#"{"ip": "203.0.113.9", "size": "huge"}"#);
     second_factory(&env, "other", "cloud2");
-    assert_snapshot!(env.ok(&["app", "discover", "other"]).out(), @"i-one: adopted, application `machine-i-one`");
+    let discover = ["app", "discover", "other"];
+    let run = env.run(&discover);
+    assert_eq!(run.code(), Some(1));
+    assert_snapshot!(run.out(), @"i-one: new: the instance of `vm`, an application of the factory `factory`, has the same natural id; if they are one instance, remove one of the two factories; if they are two, adopt this one with `windlass app discover other --same-id i-one`");
+    assert_snapshot!(env.ok(&[&discover[..], &["--same-id", "i-one"]].concat()).out(), @"i-one: adopted, application `machine-i-one`");
+    assert_snapshot!(env.ok(&discover).out(), @"i-one: known, application `machine-i-one`");
     // A launch of the twin may have made the machine.
     env.run(&["app", "launch", "VM", "--name", "half", "-p", "configuration.size=half"]);
     let run = env.run(&["app", "discover", "staging"]);
     assert!(run.out().contains("waits: the launch of `half` may have made it"), "{run}");
 }
 
-/// The configurations of two factories differ only in a secret map. windlass must permit both factories to have an
-/// application with the same natural id.
+/// The configurations of two factories differ only in a secret map. windlass can't know whether both factories find the
+/// same machines. So it must permit both factories to have an application with the same natural id, if the user states that
+/// they are two machines.
 #[test]
 fn factories_with_different_secret_maps_are_no_twins() {
     let env = cloud();
@@ -1901,8 +1925,12 @@ fn factories_with_different_secret_maps_are_no_twins() {
     env.ok(&["app", "reconfigure", "staging", "--params", "one"]);
     let run = env.run(&["app", "discover", "staging"]);
     assert!(run.out().contains("i-one: new: it is the instance of `vm`"), "{run}");
+    let stated = ["app", "discover", "staging", "--same-id", "i-one"];
+    assert_eq!(env.run(&stated).out(), run.out(), "the statement has no effect on a twin");
     env.ok(&["app", "reconfigure", "staging", "--params", "other"]);
-    assert_snapshot!(env.ok(&["app", "discover", "staging"]).out(), @"i-one: adopted, application `machine-i-one`");
+    let run = env.run(&["app", "discover", "staging"]);
+    assert!(run.out().contains("i-one: new: the instance of `vm`, an application of"), "{run}");
+    assert_snapshot!(env.ok(&stated).out(), @"i-one: adopted, application `machine-i-one`");
 }
 
 /// The discoveries of two factories with the same configuration run at the same time, as under a daemon. Both find a
