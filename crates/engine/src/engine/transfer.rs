@@ -134,8 +134,8 @@ impl Upkeep<'_> {
         }
         let mut referenced = BTreeMap::new();
         let records = versions.iter().map(|version| &version.assembly).chain([&snapshot.assembly]);
-        let names: BTreeSet<&AssemblyName> = records.flat_map(|record| &record.references).collect();
-        for other in names {
+        let others: BTreeSet<&AssemblyName> = records.flat_map(|record| &record.references).collect();
+        for other in others {
             referenced.extend(self.store.assembly(other).await?.map(|found| (other.clone(), found.created)));
         }
         let mut bundle = Bundle {
