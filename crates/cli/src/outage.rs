@@ -18,7 +18,7 @@ pub(crate) struct Outage {
 }
 
 impl Outage {
-    /// Returns the value for a store that answers.
+    /// Returns the initial state: the store answers.
     pub(crate) fn none(windlass: &Windlass) -> Self {
         Self { store: windlass.store_kind(), is_told: false }
     }

@@ -130,8 +130,8 @@ pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
 /// The number of characters to which [`brief`] shortens a text.
 const BRIEF: usize = 300;
 
-/// Formats the message of a status in one line. A long message is shortened, and its length follows. JSON output contains
-/// the whole message.
+/// Formats the message of a status in one line. If the message is long, the line contains only the beginning and the
+/// total length of the message.
 pub(crate) fn brief(message: &str) -> String {
     let message = message.trim();
     let length = message.chars().count();

@@ -24,8 +24,8 @@ pub(crate) struct Parameters {
     pub(crate) values: BTreeMap<String, Value>,
     /// For each parameter that comes from a parameter file, the place of its name in the file.
     pub(crate) places: BTreeMap<String, Place>,
-    /// For each parameter that comes from a parameter file or an inventory, the places of the entries of its value.
-    /// Empty if the value is no list.
+    /// For each parameter that comes from a parameter file or an inventory, the places of its list entries. If a value
+    /// is no list, the vector is empty.
     pub(crate) entries: BTreeMap<String, Vec<Place>>,
     /// For each parameter that comes from an inventory, the names of the variables that windlass has left out.
     pub(crate) left_out: BTreeMap<String, BTreeSet<String>>,

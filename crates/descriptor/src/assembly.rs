@@ -347,11 +347,11 @@ fn reference(reader: &mut Reader<'_>, body: &Body<'_>) -> ReferenceDecl {
     ReferenceDecl { name_span: body.name_span, kind, placeholder, properties }
 }
 
-/// Returns the `type` of a component or reference if the `type` is a placeholder that must still be reported. The
-/// later [`check`](mod@crate::check) reports this placeholder.
+/// Returns the `type` of a component or reference if the `type` is a placeholder that [`check`](mod@crate::check) must
+/// report later.
 ///
-/// `is_reported` is true if the `type` is known, or if an error about the `type` was already reported. The function
-/// then returns `None`.
+/// If `is_reported` is true, nothing is left to report, and the function returns `None`: the `type` is known, or an
+/// error about the `type` was already reported.
 fn open_placeholder(node: Option<&Node>, is_reported: bool) -> Option<Spanned<String>> {
     let node = node.filter(|_| !is_reported)?;
     let text = node.as_str().filter(|text| text.starts_with(PLACEHOLDER))?;

@@ -60,8 +60,8 @@ pub struct ResourceDescriptor {
     /// its source to a requirement of its target. So if a relationship uses a capability of the resource, the
     /// resource is the source of the relationship.
     pub capabilities: IndexMap<String, Span>,
-    /// Requirements of the resource, with the places of their names. The resource is the target of a relationship that
-    /// leads to one of these requirements (see [`capabilities`](Self::capabilities)).
+    /// Requirements of the resource, with the places of their names. If a relationship uses a requirement of the
+    /// resource, the resource is the target of the relationship.
     pub requirements: IndexMap<String, Span>,
     /// Metrics that the resource publishes.
     pub metrics: Metrics,

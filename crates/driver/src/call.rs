@@ -55,9 +55,9 @@ pub struct Call {
     pub pair: Option<PairKey>,
     /// The commands of the instance that have not ended. A health check may report their results.
     pub open_commands: Vec<OpenCommand>,
-    /// Whether the job of the action was lost, so it is unknown whether the action was done. The flag is true only in
-    /// an observation ([`Driver::observe`](crate::Driver::observe)) that shall find this out.
-    pub is_lost: bool,
+    /// The question that an observation ([`Driver::observe`](crate::Driver::observe)) answers. A call to
+    /// [`Driver::perform`](crate::Driver::perform) ignores it.
+    pub question: Question,
     /// The private state of the drivers for this instance. All drivers of one [family](crate::Driver::family)
     /// share the state. The state is null until a report sets it.
     pub private: PrivateState,
@@ -68,6 +68,19 @@ pub struct Call {
     pub binding: Binding,
     /// The location where the driver acts.
     pub location: Arc<Location>,
+}
+
+/// The question that an observation answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Question {
+    /// A health check: does the instance work?
+    #[default]
+    Health,
+    /// The jobs of the call have ended, but the instance was still changing: has it reached the requested state? The
+    /// engine asks again until the answer is [`Reached`](Observation::Reached), or until the timeout of the call.
+    Settled,
+    /// The job of the action was lost: was the action done?
+    Done,
 }
 
 /// A command whose final result is awaited.
@@ -176,7 +189,8 @@ pub enum Observation {
     Converging,
     /// The instance has reached the requested state.
     Reached,
-    /// The instance exists, and differs from the requested state. The text describes the difference.
+    /// The instance exists, and differs from the requested state. The text describes the difference. If the question
+    /// is [`Question::Settled`], the engine asks again.
     Differs(String),
     /// The state can't be determined. The text gives the reason.
     CannotTell(String),
@@ -187,4 +201,14 @@ pub enum Observation {
 impl Observation {
     /// The reason why the state is unknown after [`Unanswered`](Self::Unanswered).
     pub const NO_ANSWER: &'static str = "the output of the health check has no entry for the instance";
+
+    /// Returns the reason why the instance has not reached the requested state, or why its state is unknown. Returns
+    /// `None` for an observation without a reason.
+    pub fn why_not_reached(&self) -> Option<&str> {
+        match self {
+            Self::Differs(why) | Self::CannotTell(why) => Some(why),
+            Self::Unanswered => Some(Self::NO_ANSWER),
+            Self::Absent | Self::Converging | Self::Reached => None,
+        }
+    }
 }

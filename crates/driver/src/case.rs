@@ -9,7 +9,7 @@ use windlass_model::record::{Failure, FailureKind};
 use windlass_model::resolve::Resolved;
 use windlass_model::{Action, InstanceId, PropertyName};
 
-use crate::call::{Call, PrivateState, Report, Settled};
+use crate::call::{Call, PrivateState, Question, Report, Settled};
 use crate::contract::{Context, Driver, Purpose, Query};
 use crate::location::Location;
 use crate::package::{Binding, Package};
@@ -165,7 +165,7 @@ impl CaseInput {
             arguments: plain(&self.arguments),
             pair: None,
             open_commands: Vec::new(),
-            is_lost: false,
+            question: Question::Health,
             private: PrivateState::default(),
             binding,
             package,

@@ -64,7 +64,7 @@ mod settings;
 pub mod testing;
 mod unrecorded;
 
-pub use call::{Call, Input, Observation, Observed, OpenCommand, PrivateState, Report, Settled};
+pub use call::{Call, Input, Observation, Observed, OpenCommand, PrivateState, Question, Report, Settled};
 pub use contract::{Context, Driver, Found, JobFailure, Nature, Purpose, Query, Registry};
 pub use keys::{Setting, SettingError};
 pub use location::{Location, Placement, PoolSecrets};

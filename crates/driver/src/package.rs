@@ -140,8 +140,8 @@ pub struct Package {
 
 /// The version of the records that [`Package::to_record`] writes.
 ///
-/// The digest of an application's package depends on the order of the fields in the types of its pins. A record of
-/// version 1 does not contain this order, so this digest can't be checked.
+/// A record of version 1 does not contain the order of the fields in the types of pins. The digest of an application's
+/// package depends on this order. So for an application's record of version 1, windlass can't check the digest.
 const VERSION: u32 = 2;
 
 /// The pins of an application (the values and commands that its manifest declares), and the [`Shape`] of its

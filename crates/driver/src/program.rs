@@ -1,4 +1,4 @@
-//! Programs outside of a package that the jobs of the package need.
+//! The programs that a job needs, but that its package does not contain.
 
 use crate::problem::PackageProblem;
 

@@ -12,7 +12,8 @@ use windlass_model::record::{Failure, FailureKind};
 pub enum CallOutcome {
     /// The instance has reached the requested state.
     Succeeded,
-    /// The instance is still changing, and is observed again.
+    /// The instance is still changing, or it is unknown whether it has reached the requested state. The instance is
+    /// observed again.
     Converging,
     /// The instance no longer exists.
     Gone,
@@ -44,7 +45,7 @@ impl CallOutcome {
         let CallFacts { before, after, settled, seen, removes } = facts;
         let converging = (after.converging && !before.converging)
             || settled == Settled::Converging
-            || seen == Some(&Observation::Converging);
+            || seen.is_some_and(|seen| !matches!(seen, Observation::Reached | Observation::Absent));
         let gone = settled == Settled::Gone || seen == Some(&Observation::Absent);
         match (gone, removes) {
             (true, true) => Self::Succeeded,
@@ -109,7 +110,21 @@ mod tests {
             CallFacts { before: &bad, after: &bad, settled: Settled::Yes, seen: None, removes: false };
         assert_eq!(CallOutcome::of(facts), CallOutcome::Succeeded);
         assert_eq!(outcome(&status(true, false), Settled::Yes, None, false), CallOutcome::Converging);
-        let seen = Some(&Observation::Converging);
-        assert_eq!(outcome(&status(false, false), Settled::Yes, seen, false), CallOutcome::Converging);
+    }
+
+    /// Only an observation that shows the requested state ends a call as Succeeded.
+    #[test]
+    fn an_instance_that_may_not_have_reached_the_state_is_observed_again() {
+        let cannot_tell = Observation::CannotTell("the API does not answer".to_owned());
+        let differs = Observation::Differs("it still exists".to_owned());
+        for seen in [Observation::Converging, differs, cannot_tell, Observation::Unanswered] {
+            for removes in [false, true] {
+                let outcome = outcome(&status(false, false), Settled::Yes, Some(&seen), removes);
+                assert_eq!(outcome, CallOutcome::Converging, "{seen:?}");
+            }
+        }
+        let seen = Some(&Observation::Reached);
+        assert_eq!(outcome(&status(true, false), Settled::Yes, seen, true), CallOutcome::Converging);
+        assert_eq!(outcome(&status(false, false), Settled::Yes, seen, true), CallOutcome::Succeeded);
     }
 }

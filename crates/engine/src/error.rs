@@ -256,8 +256,8 @@ pub enum EngineError {
         name: AssemblyName,
         /// The records of the calls, each with the reason.
         calls: Vec<(CallRecord, Failure)>,
-        /// Whether the engine has already recorded an answer of the operator. This answer is about undecided calls that
-        /// are not in `calls`.
+        /// Whether the engine has already recorded the operator's answer about the undecided calls. `calls` contains
+        /// only other calls.
         answered: bool,
     },
     /// The operator has given an answer about undecided calls, but the assembly has no undecided call. A call is

@@ -33,8 +33,8 @@ struct Exported {
     /// the factory did not exist any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// The time at which the factory was created, because a later factory may have the same name. `None` in the same cases
-    /// as for `title`.
+    /// The time at which the factory was created. This time distinguishes the factory from a later factory of the same
+    /// name. `None` in the same cases as for `title`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     created: Option<Timestamp>,
 }
@@ -102,8 +102,8 @@ pub(crate) async fn exported(
     Ok(draft(key(transfer), Expected::Any, &content))
 }
 
-/// Reads the instances of all exported applications. An instance is not among them if an application of this store has
-/// got it again.
+/// Reads the instances of all exported applications. An instance is omitted if it belongs to an application of this
+/// store again.
 ///
 /// # Errors
 /// An error of the store.
@@ -129,8 +129,8 @@ pub async fn exported_instances(store: &dyn Store) -> Result<Vec<ExportedInstanc
     Ok(found.into_iter().map(instance).collect())
 }
 
-/// Tells whether an existing assembly is the factory in `content`. The assembly has the name of the factory, and was
-/// created at the time `created`. Without this time, no assembly has the name.
+/// Tells whether the factory in `content` still exists. `created` is the time at which the present assembly of the same
+/// name was created; `None` if no assembly has this name.
 fn is_same(content: &Exported, created: Option<Timestamp>) -> bool {
     created.is_some_and(|created| content.created.is_none_or(|of| of == created))
 }
@@ -177,7 +177,9 @@ pub(crate) async fn present_factory(
     Ok(is_same(&content, owner.map(|owner| owner.created)).then_some(content.owner))
 }
 
-/// Returns the changed documents after the renaming of a factory that was created at the time `created`.
+/// Returns the documents about the exported applications of a renamed factory, with the new name of the factory.
+/// `created` is the time at which the factory was created. This time distinguishes the factory from other factories
+/// that had the same name.
 pub(crate) async fn renamed(
     store: &dyn Store,
     renaming: &Renaming,

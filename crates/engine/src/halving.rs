@@ -124,10 +124,9 @@ impl Halving {
         self.wave.extend(halves);
     }
 
-    /// Returns the unresolved elements of the search, as positions in the batch. An element is unresolved if a check of
-    /// its group has timed out, and the search has not divided the group. The search divides no further groups after
-    /// too many timeouts. The result omits *suspects*. An element is a suspect if its last check before this search
-    /// failed.
+    /// Returns the unresolved elements of the search, as positions in the batch. If too many checks of the search time
+    /// out, the search no longer divides a group that times out. The elements of such a group are unresolved. The
+    /// result omits [suspects](self): elements whose last check before this search failed.
     pub fn unresolved(&self) -> impl Iterator<Item = usize> {
         self.unresolved.iter().copied().filter(|element| !self.suspects[*element])
     }

@@ -167,9 +167,8 @@ pub(crate) fn record_inputs(
     !taken.is_empty()
 }
 
-/// Returns all elements and pairs with outdated inputs. An input of an element is a property whose value comes from
-/// an output of another element. A record may name an outdated input that has no value in the desired version. The
-/// function ignores such an input.
+/// Returns all elements and pairs with [outdated inputs](self). A pair is a relationship between two nodes. The
+/// function ignores an outdated input of an element if this input has no value in the desired version.
 pub(crate) fn outdated_inputs(world: &World) -> OutdatedInputs {
     let reads = |name: &ElementName, property: &PropertyName| {
         let property = world.topology().get(name).and_then(|element| element.properties.get(property));

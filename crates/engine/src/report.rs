@@ -1,7 +1,7 @@
 //! Applies the reports of drivers to instance documents, and seals the secrets in these reports.
 //!
-//! If a report is lost, an operator may state its content in an answer. The module applies this answer in place
-//! of the report, and also seals the secrets in the answer.
+//! If a report is lost, an operator can state its outputs and its natural id. The module handles this data like a
+//! report.
 
 use std::collections::{BTreeMap, BTreeSet};
 

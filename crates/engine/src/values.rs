@@ -198,8 +198,9 @@ fn not_known(name: &PropertyName, missing: &Awaited) -> Failure {
     )
 }
 
-/// A view of the world for one call. The view collects the names of secrets that a value needs and the store does not
-/// have. The call omits such a value, or the call is refused. So the driver never gets `***` in place of a secret.
+/// A view of the world for one call. If a value needs a secret that the store does not have, the view records the name
+/// of the secret. The value is then omitted, or the call is refused. So the driver never gets `***` in place of a
+/// secret.
 struct Opening<'w> {
     world: &'w World,
     missing: RefCell<BTreeSet<SecretRef>>,

@@ -188,9 +188,9 @@ impl Compiler<'_> {
         }
     }
 
-    /// Returns the properties of the root element. Each of them is a pin of the scripted component that the application
-    /// exposes: a configuration pin, or a signal that the manifest declares. `component` is the path of the scripted
-    /// component.
+    /// Returns the properties of the root element. The application exposes pins of the scripted component `component`.
+    /// The root element has one property for each exposed configuration pin, and for each exposed signal that the
+    /// manifest declares.
     ///
     /// Also returns a map from the configuration pins of the scripted component to the properties of the root element.
     /// For example, if the application exposes the pin `disk.size` as `vm.size`, the map contains `disk.size` with the

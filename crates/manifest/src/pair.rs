@@ -12,7 +12,7 @@ use crate::role::{FactoryRole, Role};
 pub struct Published<'m> {
     /// The title of the manifest.
     pub title: &'m str,
-    /// The manifest with the title.
+    /// The manifest itself.
     pub manifest: &'m Manifest,
     /// The manifest's role, as [`check`](crate::check()) finds it.
     pub role: &'m Role,

@@ -128,7 +128,8 @@ impl CommandId {
         Self(call.as_str().chars().filter(char::is_ascii_alphanumeric).collect())
     }
 
-    /// Returns the process that called the command; none if the id is from another store.
+    /// Returns the process whose call executes the command with this id. Returns `None` if the id is from another
+    /// store.
     pub fn process(&self, store: &StoreId) -> Option<ProcessId> {
         let store: String = store.as_str().chars().filter(char::is_ascii_alphanumeric).collect();
         let rest = self.as_str().strip_prefix(&store)?.strip_prefix('p')?;

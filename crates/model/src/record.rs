@@ -118,8 +118,8 @@ pub struct Scaled {
 pub struct VersionRecord {
     /// The id of the process that first tried to establish the version. This id also identifies the version.
     pub process: ProcessId,
-    /// The record of the assembly when the process [`process`](Self::process) began. It contains the topology and the
-    /// parameters of the version.
+    /// The record of the assembly at the beginning of the process [`process`](Self::process). This record contains the
+    /// topology and the parameters of the version.
     pub assembly: AssemblyRecord,
 }
 

@@ -24,8 +24,9 @@ pub(crate) struct References {
     /// For each element: how many properties all earlier elements have together. One more entry at the end contains
     /// the number of all properties.
     firsts: Vec<u32>,
-    /// For each property, at the index [`number`](Self::number): the properties that its template reads, in
-    /// the order of the template. A property that the topology does not declare is `None`.
+    /// The properties that each template reads, in the order of the template. The index is the [`number`](Self::number)
+    /// of the property that has the template. An entry is `None` if the template reads a property that the topology
+    /// does not declare.
     read: Links<Option<Key>>,
 }
 

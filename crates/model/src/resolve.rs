@@ -41,8 +41,8 @@ pub struct Resolver<'a> {
 type Read<'r> = std::slice::Iter<'r, Option<Key>>;
 
 impl<'a> Resolver<'a> {
-    /// Creates a resolver. The cache of the resolver grows with each property that the resolver evaluates. A caller
-    /// that reads most properties of the topology uses [`of_all`](Self::of_all).
+    /// Creates a resolver for callers that read few properties of the topology. For callers that read most of them,
+    /// [`of_all`](Self::of_all) is faster.
     pub fn new(topology: &'a Topology, lookup: &'a dyn Lookup) -> Self {
         Self { topology, lookup, known: Known::few(), visits: Visits::default(), awaited: Cell::new(0) }
     }

@@ -49,7 +49,7 @@ pub enum Part {
     },
     /// The value of a property of the source or the target of a relationship, such as `${source.privateIp}`.
     End {
-        /// Whether the source or the target has the property.
+        /// The end of the relationship that has the property: the source or the target.
         end: End,
         /// The name of the property of the source or target element. The names `name`, `id` and `index` are
         /// special. If the element declares no property with such a name, the name stands for a field of the

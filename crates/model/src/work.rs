@@ -237,8 +237,8 @@ pub enum Reason {
         relationship: RelationshipName,
         /// The rule as text for display, for example `source web__1 must be Active`.
         rule: String,
-        /// The place of the declaration that causes the wait; none if this place is not known. Either `relationship` is
-        /// declared there, or a property whose value the operations of `relationship` receive.
+        /// The place of the declaration that causes the wait; none if this place is not known. The declared object is
+        /// `relationship`, or a property that windlass passes to the operations of `relationship`.
         origin: Option<Origin>,
     },
     /// All parts complete a phase before any part enters the next one.

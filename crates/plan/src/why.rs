@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use crate::plan::{Plan, Step, StepNumber, Wait};
 
-/// An entry in the explanation of a step, which [`Plan::why`] returns. The entry is a wait of the explained step, or a
-/// wait of another step. The explained step waits for this other step, directly or through further steps.
+/// A wait in the explanation of a step, which [`Plan::why`] returns. The waiting step is the explained step itself, or
+/// a step for which the explained step waits, directly or through further steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Because<'a, W, R> {
     /// The level of the wait. The waits of the explained step have the level 1, and the waits of an awaited step have

@@ -69,7 +69,7 @@ pub(crate) struct PackageOf {
     pub(crate) place: Place,
 }
 
-/// A location, and the place of its name.
+/// A location that `windlass.yaml` declares, and the position of the location's name in this file.
 #[derive(Debug, Clone)]
 pub(crate) struct Declared {
     pub(crate) location: Location,

@@ -126,7 +126,7 @@
 //!     package: Arc::new(package),
 //!     binding: script,
 //!     location: Arc::new(Location::local("here")),
-//! #   sensitive: [].into(), attempt: 1, natural: None, document: json!({}), configuration: [].into(), arguments: [].into(), pair: None, open_commands: [].into(), is_lost: false, private: Default::default(),
+//! #   sensitive: [].into(), attempt: 1, natural: None, document: json!({}), configuration: [].into(), arguments: [].into(), pair: None, open_commands: [].into(), question: Default::default(), private: Default::default(),
 //!     // …
 //! };
 //! # let context = Rehearsal;

@@ -1,7 +1,7 @@
 //! Decides from the answer of a health check whether an action has succeeded. For example, Stop has succeeded if the
 //! health check reports that the instance is not active.
 
-use windlass_driver::{Call, Observation, Observed};
+use windlass_driver::{Call, Observation, Observed, Question};
 use windlass_model::instance::InstanceView;
 use windlass_model::{Action, Transition};
 
@@ -21,7 +21,7 @@ use crate::role::Role;
 /// | the instance is gone | absent | reached | reached | absent | absent |
 /// | `failed` is true | differs | differs | differs | differs | can't tell |
 /// | `active` is true | reached | differs | differs | reached | can't tell |
-/// | no flag is true, and the instance is not gone | differs | reached | differs | reached | can't tell |
+/// | no flag is true, but the health check did not set all three | differs | reached | differs | reached | can't tell |
 ///
 /// Each column applies to the actions in its heading. The headings "destroy" and "launch" are roles of scripts: the
 /// column applies to all actions whose script has this role. For example, the column "launch" applies to Create.
@@ -30,18 +30,21 @@ use crate::role::Role;
 /// The entry "can't tell" has this reason: a status does not show whether an instance was configured, or whether an
 /// operation was performed.
 ///
-/// The table has two exceptions:
+/// The table has three exceptions:
 ///
+/// - The job of the action was not lost, and the [instance was converging](Question::Settled). If no flag is true, the
+///   observation is "reached". If only `active` is true, the observation is "reached", except for Stop and destroy.
 /// - An application is destroyed, and the job of the destroy script was not lost. The observation is converging until
 ///   the health check reports that the instance is gone or that `failed` is true.
-/// - The health check reports no status, and the first exception does not apply. If the recorded status is converging,
+/// - The health check reports no status, and the second exception does not apply. If the recorded status is converging,
 ///   the observation is converging. Otherwise, the observation is "can't tell", or "unanswered" if the output has no
 ///   entry for the instance.
 pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> Observation {
     // An application is destroyed only when a script reports that the instance no longer exists or has failed.
     let is_destroy = matches!(role, Some(Role::Destroy)) && call.package.pins().is_some();
-    let is_awaited = is_destroy && !call.is_lost;
-    if is_awaited && !answer.status.as_ref().is_some_and(|said| said.gone || said.status.failed) {
+    let is_awaited = call.question == Question::Settled;
+    if is_destroy && is_awaited && !answer.status.as_ref().is_some_and(|said| said.gone || said.status.failed)
+    {
         return Observation::Converging;
     }
     let Some(said) = &answer.status else {
@@ -64,9 +67,11 @@ pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> 
         }
         _ if status.failed => differs("it reports a failure"),
         Goal::Active if status.active => Observation::Reached,
-        Goal::Active => differs("it is not active"),
         Goal::Resting if status.active => differs("it is still active"),
+        Goal::Gone if status.active => differs("it is still there"),
         Goal::Resting | Goal::There => Observation::Reached,
+        _ if is_awaited => Observation::Reached,
+        Goal::Active => differs("it is not active"),
         Goal::Gone => differs("it is still there"),
         Goal::Unseen => {
             Observation::CannotTell(format!("a health check doesn't show whether {action} was done"))
@@ -74,7 +79,7 @@ pub(crate) fn observation(role: Option<&Role>, call: &Call, answer: &Answer) -> 
     }
 }
 
-/// Returns the observation for the action of a call, and the report of the health check. Both come from `answer`, the
+/// Returns the observation for the action of a call, together with the report that `answer` contains. `answer` is the
 /// answer of the health check.
 pub(crate) fn observed(call: &Call, answer: Answer) -> Observed {
     let asked = Role::of(&call.package, &call.action);

@@ -98,9 +98,10 @@ impl Document {
     ///
     /// 1. The source has the same expression at the same path.
     /// 2. The source has the same expression at exactly one other path.
-    /// 3. The path leads through maps only, and exists in the source. The source has an expression there, or the node
-    ///    of the result is no expression.
-    /// 4. A path through maps leads to an expression, which has created the rest of the path.
+    /// 3. The path leads through maps only, and the source has another expression at this path.
+    /// 4. The path leads through maps only and exists in the source, and the node of the result is no expression.
+    /// 5. The path leads through maps only, and begins with the path of an expression in the source. This expression
+    ///    has created the rest of the path.
     fn find(&self, node: &UnresolvedNode) -> Option<Found<'_>> {
         let (reached, rest) = self.follow(&node.path);
         if rest == 0 && is_same(reached.node, node) {

@@ -12,7 +12,7 @@ use crate::lease::Lease;
 ///
 /// The store refuses all further batches of such a lease. The engine commits batches without waiting until the
 /// earlier batches are stored. After a failed batch, a later batch could succeed: for example, a full disk may
-/// reject a large batch and accept a small one. The store could then contain the end of a call, but not its start.
+/// reject a large batch and accept a small one. The store could then contain the result of a job, but not its start.
 ///
 /// If the assembly gets a new lease, the new lease has a new epoch. So the failure does not affect the new lease.
 #[derive(Debug, Clone, Default)]

@@ -67,7 +67,7 @@ pub(crate) struct Standing {
     pub(crate) hold: Option<Hold>,
 }
 
-/// A lease that was not released.
+/// A lease whose holder has not released it. The lease may have expired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hold {
     pub(crate) holder: Holder,

@@ -18,8 +18,8 @@ use crate::update::{Op, Update};
 /// The update has the same effect as the patch on each valid document, except in two cases:
 ///
 /// - Where the patch leaves an empty map or list, the update may leave nothing.
-/// - Under an [untyped](Shape::untyped) shape, the patch may contain a map at a path, and the document a text at
-///   the same path. The patch overwrites this text, and the update does not.
+/// - The shape is [untyped](Shape::untyped), and the patch contains a map at a path where the document contains a text.
+///   The patch overwrites this text, but the update does not.
 ///
 /// As in [`Update::from_ops`], each value must be a map, a list or a leaf as the shape requires. Other restrictions,
 /// such as required fields, are not checked.

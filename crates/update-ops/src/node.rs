@@ -45,8 +45,8 @@ pub(crate) enum Sort {
     Text,
     Number,
     Opaque,
-    /// The value can be a map, a list or a leaf. All nodes of an [untyped](crate::Shape::untyped) shape have this
-    /// sort.
+    /// The value can be a map, a list or a leaf. All nodes of an [untyped](crate::Shape::untyped) shape have the sort
+    /// `Any`.
     Any,
     /// A placeholder, which [`Node::recursive`] passes to its argument `build`. The placeholder stands for the
     /// enclosing node, which `build` returns.

@@ -175,8 +175,9 @@ impl Update {
     /// Returns the operation at an ancestor of `path`, for example at `a` for the path `a.b`. An update contains at
     /// most one such operation, because no path of an update is below another path.
     ///
-    /// The method examines only the last path before `path` in sorted order. This is enough: all paths between `a` and
-    /// `a.b` are below `a`, so an update that contains `a` contains none of them.
+    /// The method examines only the last path before `path` in sorted order. For example, all paths between `a` and
+    /// `a.b` are below `a`. If an update contains `a`, it contains none of these paths. So `a` is the last path before
+    /// `a.b`.
     pub(crate) fn above(&self, path: &Path) -> Option<(&Path, &Op)> {
         self.0.range(..path).next_back().filter(|(above, _)| path.starts_with(above))
     }

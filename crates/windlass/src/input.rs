@@ -102,7 +102,8 @@ impl AssemblyInput {
         self
     }
 
-    /// States the source of the parameter `name` in words, such as `` by `-p nodes` ``. Messages about the value show it.
+    /// States in words how the parameter `name` got its value, such as `` by `-p nodes` ``. Messages about the value
+    /// show these words.
     pub fn parameter_source(mut self, name: impl Into<String>, source: impl Into<String>) -> Self {
         self.places.sources.insert(name.into(), source.into());
         self

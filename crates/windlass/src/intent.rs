@@ -197,8 +197,8 @@ impl Windlass {
     }
 
     /// Returns the process that is changing an assembly now, or that was interrupted or stopped before all of its calls
-    /// had ended; `None` if there is no such process. `preview` is a preview of an intent on the assembly; it names a
-    /// stopped process with open calls.
+    /// had ended; `None` if there is no such process. `preview` is a preview of an intent on the assembly. The function
+    /// finds a stopped process through the field `unfinished` of `preview`.
     pub(crate) async fn unfinished(
         &self,
         name: &AssemblyName,

@@ -1,4 +1,4 @@
-//! The locations that a component may get, as far as its descriptor tells them.
+//! Reads which location a descriptor chooses for a component.
 
 use windlass_descriptor::document::Component;
 use windlass_driver::Placement;
@@ -15,7 +15,7 @@ pub(crate) enum Chosen {
     Literal(Placement, Span),
 }
 
-/// Returns the choice of a component.
+/// Returns the location that the properties of a component choose.
 pub(crate) fn chosen(component: &Component) -> Chosen {
     let given = |name: &str| component.properties.get(name)?.value.as_ref();
     let values = [DEPLOYMENT_LOCATION, RESOURCE_MANAGER].map(given);

@@ -24,8 +24,8 @@ pub(crate) struct ProgramCheck<'a> {
 }
 
 impl ProgramCheck<'_> {
-    /// Returns a warning for each program that a resource of an assembly needs, and that is missing at all locations
-    /// that the component of the resource may get. `seen` contains the resources and locations that were checked.
+    /// Returns a warning for each program that a resource of an assembly needs, and that no possible location of the
+    /// resource has. `seen` contains the resources and locations that were checked.
     pub(crate) fn missing(
         self,
         assembly: &AssemblyDescriptor,

@@ -90,8 +90,7 @@ pub(crate) struct DestroyArgs {
 
 /// Change values of an application, or give it the latest revision.
 ///
-/// The reconfiguration script gets all values. An application without this script can't be changed, because a change never
-/// launches an application again.
+/// The reconfiguration script gets all values. The values of an application without this script can't be changed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -105,7 +105,7 @@ pub(crate) struct PruneArgs {
 Examples:
   windlass diff h_bta@p12 h_bta@p15")]
 pub(crate) struct DiffArgs {
-    /// The older version: the assembly, `@`, and the process that created the version
+    /// The older version, such as `h_bta@p12`
     #[arg(value_name = "NAME@PROCESS")]
     pub(crate) from: VersionName,
 

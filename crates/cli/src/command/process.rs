@@ -480,7 +480,7 @@ async fn print_new(
     Some(print_events(&events, silent, progress, batches))
 }
 
-/// Prints the steps that have ended without an event. There was nothing to call for these steps.
+/// Prints the steps that have ended without an event. windlass called nothing for these steps.
 fn print_quiet(plan: &PlanView, quiet: &BTreeSet<StepId>) {
     let steps = plan.steps.iter().filter(|step| quiet.contains(&step.id));
     let key = |step: &&StepView| {

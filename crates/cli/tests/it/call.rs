@@ -85,7 +85,7 @@ fn declared_arguments_are_checked() {
     assert!(error.contains("the default of a command's argument must be a text without `${…}`"), "{error}");
 }
 
-/// A driver that only a command names checks its properties, too.
+/// Only a command uses a driver, and a property of this driver is wrong. `check` must report the property.
 #[test]
 fn the_driver_of_a_command_is_checked() {
     let env = small("effect: once");

@@ -468,9 +468,8 @@ fn a_package_for_another_driver_is_used_after_a_replacement() {
     assert_snapshot!(env.ok(&["plan", "small"]).out(), @"small: nothing to do");
 }
 
-/// `down` deletes the packages of an assembly. A later assembly of the same name must not need these packages. In the
-/// later assembly, the replacement of a part then fails, so the parts use two versions of a package. The next `up` must
-/// not need the deleted packages either.
+/// `down` deletes the packages of an assembly. A new assembly of the same name must not need these packages, even after
+/// the replacement of one of its parts has failed.
 #[test]
 fn a_new_up_needs_no_version_from_before_a_down() {
     let env = TestEnv::up();
@@ -535,7 +534,7 @@ composition:
     ");
 }
 
-/// A plan shows a removal, a change or a restart even if it is the only change.
+/// A plan consists only of a removal, or only of a restart. The plan must list the affected part.
 #[test]
 fn a_plan_of_one_kind_of_change_shows_it() {
     let env = TestEnv::with("h_bta");

@@ -1,4 +1,4 @@
-//! Several daemons on one store, as on several machines: each task is done by only one of them.
+//! Several daemons share one store. Only one of the daemons must do each task.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Small details that users would miss.
+//! Tests of small details that users see.
 
 use insta::assert_snapshot;
 

@@ -27,7 +27,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// The root of the repository.
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// The body of a script that answers, and then waits until the test writes the file `go` of its volume.
+/// The body of a script that answers, and then waits until the test writes the file `go` into the volume `state`.
 pub(crate) const GATE: &str = r#"answer; until [ -e "$WINDLASS_VOLUME_STATE/go" ]; do sleep 0.01; done"#;
 
 /// A project in a temporary folder. When it is dropped, none of its processes may still run.
@@ -261,8 +261,8 @@ impl TestEnv {
         proc::below(self.root.path())
     }
 
-    /// Runs a command until these scripts have started. Then kills the command, the supervisor and the
-    /// scripts.
+    /// Runs a command until the trace of the scripts equals `begun`. Then kills the command and its supervisors, and
+    /// waits until no script runs.
     pub(crate) fn cut_when(&self, args: &[&str], begun: &[&str]) {
         let command = self.spawn(args);
         until("the script has begun", || self.trace() == begun);

@@ -586,8 +586,8 @@ fn the_history_names_the_process_that_a_retry_resumes() {
     ");
 }
 
-/// An operation of an Active part fails, and a later `up` repairs the operation. The status must then no longer show
-/// the failure. The part stays Active, so no change of the part's state removes the failure.
+/// An operation of a part fails, but the part stays Active. A later `up` repeats the operation with success. The status
+/// must then no longer show the failure.
 #[test]
 fn the_status_forgets_the_failure_of_an_operation_that_was_repaired() {
     let env = TestEnv::with("h_bta");

@@ -35,7 +35,7 @@ echo 'second' >&2
 
 const UP: [&str; 4] = ["up", "small", "-p", "password=hunter2-Tr0ub4dor"];
 
-/// Each line appears once, whenever a process ends.
+/// `log -f` follows processes of different durations. Each line of the processes must appear exactly once.
 #[test]
 fn no_line_of_an_ended_process_is_repeated() {
     let start = r#"

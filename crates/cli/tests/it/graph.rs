@@ -95,8 +95,8 @@ fn nested_assemblies_are_framed() {
     "#);
 }
 
-/// The drawing of an existing assembly shows the states of its parts. Edges are labelled with relationships,
-/// or with the properties that steps wait for.
+/// The drawing of an existing assembly must show the states of its parts. The edge for a relationship must show the
+/// name of the relationship.
 #[test]
 fn an_existing_assembly_is_drawn_with_its_states() {
     let env = TestEnv::with("h_bta");

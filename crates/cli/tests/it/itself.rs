@@ -129,7 +129,7 @@ fn zsh_completes_names() {
     assert_eq!(typed(&env, "zsh -i", &lines), LINES.map(|(_, whole)| whole));
 }
 
-/// Completion prints names or nothing: no message, and it creates no store.
+/// Completion must print nothing except names, and must not create a store.
 #[test]
 fn names_are_offered_in_silence() {
     let env = TestEnv::bare();

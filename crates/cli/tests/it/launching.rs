@@ -190,7 +190,8 @@ fn cloud_discovered(schedule: &str) -> TestEnv {
     cloud_in(TestEnv::bare(), schedule)
 }
 
-/// Adds a cloud to a project, as for [`cloud_discovered`].
+/// Adds a cloud to a project. The factory of the cloud runs discoveries at the times of the Quartz expression
+/// `schedule`.
 pub(crate) fn cloud_in(env: TestEnv, schedule: &str) -> TestEnv {
     env.write("windlass.yaml", "version: 1\nlocations:\n  here: {runtime: process, input: json}\n");
     env.write("vm.yaml", VM);
@@ -279,7 +280,7 @@ fn an_application_is_launched_checked_changed_and_destroyed() {
     env.is_quiet();
 }
 
-/// The arguments of commands may be declared in any order.
+/// The arguments of a command are not in alphabetical order. An export and an import must not change the application.
 #[test]
 fn an_application_is_exported_and_imported() {
     let env = cloud();
@@ -370,8 +371,8 @@ fn applications_are_kept_if_no_instance_is_found() {
     assert_eq!(env.run(&["status", "vm"]).code(), Some(2));
 }
 
-/// One of two machines is gone. `app command --wait` waits for the result of a command of this machine, and checks only
-/// this machine. A health check that finds no machine at all may be wrong. So windlass must keep the application.
+/// The machine of an open command disappears. `app command --wait` checks only this machine, so the check finds no
+/// machine at all. windlass must doubt such a result, and keep the application.
 #[test]
 fn a_wait_for_a_result_removes_no_application() {
     let env = cloud();
@@ -390,8 +391,8 @@ fn a_wait_for_a_result_removes_no_application() {
     assert!(run.stdout.ends_with("file: f\n"), "{run}");
 }
 
-/// A command of one application runs, so the daemon checks only the other application. The check finds no machine, as
-/// it would with the credentials of another account. windlass must keep the checked application.
+/// A command of one application runs, so the daemon checks only the other application. The check finds no machine at
+/// all. windlass must doubt such a result, and keep the application.
 #[test]
 fn the_daemon_keeps_applications_if_it_checks_only_one_of_them() {
     let env = cloud();
@@ -595,7 +596,7 @@ fn what_a_check_has_found_is_logged() {
     assert_eq!(found(moved), [""; 0]);
 }
 
-/// An application is removed if the script of a command reports that it is destroyed.
+/// The script of a command reports that the machine is destroyed. windlass must remove the application.
 #[test]
 fn a_command_can_destroy() {
     let env = cloud();
@@ -605,7 +606,8 @@ fn a_command_can_destroy() {
     assert_eq!(trace(&env).last().map(|line| line.starts_with("destroy i-")), Some(true));
 }
 
-/// Launches a machine and begins a backup of it. Returns the ids of the machine and of the command.
+/// Launches a machine, and calls its command `control.backup` without waiting for the result. Returns the ids of the
+/// machine and of the command.
 fn backup(env: &TestEnv, key: &str) -> (String, String) {
     env.ok(&["app", "launch", "VM"]);
     env.write("key", key);
@@ -708,7 +710,8 @@ fn an_instance_that_is_destroyed_during_a_discovery_stays_destroyed() {
     assert_eq!(env.json(&["status"])["assemblies"].as_array().unwrap().len(), 1);
 }
 
-/// The application is renamed while a command waits for its result.
+/// An application is renamed before a command of the application has a result. windlass must still record the result,
+/// and mask the secret in the result.
 #[test]
 fn a_result_finds_a_renamed_application() {
     let env = cloud();
@@ -1222,7 +1225,7 @@ fn a_queued_launch_reserves_its_name() {
     assert_eq!(env.json(&["history", "vm"])["processes"].as_array().unwrap().len(), 1);
 }
 
-/// Runs the daemon until it has printed `text` so many times.
+/// Runs the daemon until its output contains `times` occurrences of `text`.
 fn daemon_until(env: &TestEnv, text: &str, times: usize) {
     let daemon = env.spawn(&["run", "--health", "0"]);
     until(text, || daemon.stdout().matches(text).count() == times);
@@ -1709,7 +1712,8 @@ fn an_exported_instance_does_not_depend_on_configurations() {
     assert_eq!(env.ok(&["app", "discover", "staging"]).out(), found);
 }
 
-/// An application was exported, and a new application got its instance by a launch. The export then no longer matters.
+/// A launch gives the instance of an exported application to a new application, which is then forgotten. The next
+/// discovery must adopt the instance, despite the export.
 #[test]
 fn a_launch_takes_over_an_exported_instance() {
     let env = cloud();
@@ -1865,7 +1869,8 @@ fn a_reconfiguration_keeps_secret_maps_and_lists() {
     }
 }
 
-/// Launches a second factory of the cloud `cloud`, as a service of an environment of its own.
+/// Launches the factory `name` for the cloud in the folder `cloud`. The factory becomes a service of a new environment,
+/// also called `name`.
 fn second_factory(env: &TestEnv, name: &str, cloud: &str) {
     let folder = format!("configuration.cloud={}", env.path(cloud).display());
     let token = "configuration.token=@token";

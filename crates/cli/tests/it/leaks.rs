@@ -66,8 +66,9 @@ const FAILURES: [Failure; 7] = [
     Failure::Flood,
 ];
 
-/// Returns a component with a password of its own or of its location. Its script uses `$secret` according to
-/// `failure`. The secret is read from a file beside the project, so that no shell quoting is needed.
+/// Returns a project with a component that receives `secret` in the way `way`. The install script prints the secret,
+/// and has the outcome `failure`. The script reads the secret from a file, because a secret in the script would need
+/// shell quoting.
 fn vault(secret: &str, way: Way, failure: Failure) -> TestEnv {
     let env = TestEnv::small("effect: repeatable", &[("Install", ""), ("Uninstall", "")]);
     env.edit(

@@ -1,4 +1,4 @@
-//! Clusters of many nodes: short output that hides nothing.
+//! Output about large clusters. The output must be short, but must not hide a node that differs from the others.
 
 use std::fmt::Write as _;
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Patterns that differ between runs, and their replacements.
+/// Patterns of the texts that differ between runs, and the replacements of these texts.
 static MOVING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         // Times, durations and ages.

@@ -221,7 +221,8 @@ fn a_failed_reader_is_resumed() {
     assert_eq!(outputs(&env), ["large", "the large", "the large"]);
 }
 
-/// The daemon also retries until all parts have the current values.
+/// The daemon executes a queued `up` with a new value. The daemon must continue until all parts have the current
+/// values.
 #[test]
 fn a_queued_request_is_resumed() {
     let env = row("volatile: true, ", "", ALL);
@@ -235,8 +236,8 @@ fn a_queued_request_is_resumed() {
 }
 
 /// Returns the project of [`row`], and adds a health check to its parts. If the file `gone` exists, the check of `a`
-/// reports that the instance no longer exists. Install deletes the file `gone`, and publishes the content of the file
-/// `install`, if it exists.
+/// reports that the instance no longer exists. Install of `a` deletes the file `gone`. If the file `install` exists,
+/// Install of `a` publishes the content of this file.
 fn checked_row(kind: &str) -> TestEnv {
     let env = row("", kind, "Install, Integrity, Uninstall");
     let scripts = "row/Contains/part/Lifecycle/script/scripts";

@@ -23,7 +23,7 @@ impl Shared {
         Some(Self { server: server?, folder: tempfile::tempdir().unwrap() })
     }
 
-    /// Makes a machine out of a project.
+    /// Returns a machine that runs its commands in a project, with the shared server and key.
     fn machine(&self, env: TestEnv) -> Machine {
         Machine { env, state: self.server.url(), key: self.folder.path().join("key") }
     }

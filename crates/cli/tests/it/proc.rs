@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A process that belongs to a folder.
+/// A process that [`below`] has found.
 #[derive(Debug)]
 pub(crate) struct Process {
     pid: i32,

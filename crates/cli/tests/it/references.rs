@@ -166,8 +166,7 @@ fn referenced_assemblies_stay() {
     env.ok(&["down", "s1"]);
 }
 
-/// The referring assembly finds the referenced one under its new name. Published values stay, because the
-/// instance stays.
+/// A referenced assembly is renamed. The reference must follow the new name, and the published values must stay.
 #[test]
 fn a_renamed_reference_stays_bound() {
     let env = shop();
@@ -653,7 +652,8 @@ fn a_crash_in_an_operation_is_recovered() {
     env.ok(&["down", "pool"]);
 }
 
-/// Two parts that double each other's values cause one clear error when a limit is reached.
+/// Each part of a chain doubles the length of the value that it reads from the part before. When a value exceeds the
+/// limit, windlass must report one clear error.
 #[test]
 fn values_that_double_each_other_are_bounded() {
     let env = TestEnv::new();

@@ -265,8 +265,8 @@ fn an_up_after_a_failed_one_goes_on() {
     is_settled(&env, &["-p", "port=2"]);
 }
 
-/// The relationship is ceased with the same secret with which it was created. The store keeps the secret
-/// sealed.
+/// A secret is an input of a relationship, and changes. The Cease operation must get the old secret, and the store must
+/// contain both secrets only sealed.
 #[test]
 fn a_secret_that_it_was_made_with_is_kept_unseen() {
     let env = shop(", type: password");

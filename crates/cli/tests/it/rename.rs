@@ -1,4 +1,4 @@
-//! `windlass rename`: an assembly gets another name without a call.
+//! `windlass rename` changes the name of an assembly, and calls no script.
 
 use insta::assert_snapshot;
 
@@ -74,8 +74,8 @@ fn the_old_name_is_free_after_the_renamed_assembly_was_removed() {
     assert!(refused.contains("`h_bta` was renamed to `last`"), "{refused}");
 }
 
-/// An assembly gets a name that another assembly had before, and is then renamed or exported. The old names of the first
-/// assembly must still lead to the first assembly.
+/// An assembly has two old names. A second assembly takes one of the old names, and is then renamed or exported.
+/// windlass must still refuse to create an assembly under either old name.
 #[test]
 fn the_old_name_stays_protected_after_a_namesake_was_moved() {
     let env = TestEnv::up();
@@ -104,7 +104,8 @@ fn the_old_name_stays_protected_after_a_namesake_was_moved() {
     env.ok(&["up", "h_bta"]);
 }
 
-/// Two assemblies were exported under one name, and the later one was imported again. The earlier one is still protected.
+/// The assembly `small` was renamed to `shop`. A second assembly `small` is exported, imported, renamed and removed.
+/// windlass must still refuse `up small`, and name `shop`.
 #[test]
 fn an_import_keeps_the_protection_of_an_earlier_export() {
     let env = TestEnv::small("effect: repeatable", &[]);

@@ -1,4 +1,4 @@
-//! Executions of the program: running, and ended.
+//! A started program ([`Running`]), and the result of its run ([`Run`]).
 
 use std::{
     fmt, fs,

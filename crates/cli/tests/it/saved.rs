@@ -322,8 +322,8 @@ fn a_pipe_is_written_to_by_each_command_with_an_output() {
     }
 }
 
-/// A plan names the process that is running or was interrupted. A plan that was saved meanwhile is out of date when the
-/// process has ended.
+/// A process is running, or was interrupted. A new plan must name this process. After the process has ended, `apply`
+/// must refuse a plan that was saved earlier.
 #[test]
 fn a_plan_beside_an_unfinished_process_names_it() {
     let env = TestEnv::small("effect: repeatable", &[("Install", GATE), ("Uninstall", "")]);

@@ -252,7 +252,7 @@ fn a_queued_secret_lies_sealed_and_is_wiped() {
     assert_eq!(leaks(&env), [] as [&str; 0]);
 }
 
-/// No command that shows an assembly, and no file that a command writes, contains its secrets.
+/// An assembly has a secret. The output of commands and the files that commands write must not contain the secret.
 #[test]
 fn no_command_and_no_file_tells_a_secret() {
     let env = vault();
@@ -376,7 +376,7 @@ ANSWER
     }
 }
 
-/// No syntax error in a parameter file shows the line with the error, which contains a secret.
+/// A parameter file has a mistake in a line with a secret. The error message must not show the secret.
 #[test]
 fn a_mistake_in_a_file_of_parameters_shows_no_line_of_it() {
     let env = vault();

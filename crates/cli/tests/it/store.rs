@@ -220,8 +220,8 @@ fn a_folder_that_can_not_be_written() {
     }
 }
 
-/// An empty file does not count as a store. A process leaves one if it is killed or the disk is full while it
-/// creates the store.
+/// A process that is killed during the creation of the store may leave an empty file. windlass must treat the empty
+/// file like a missing store.
 #[test]
 fn an_empty_file_is_no_store_yet() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);

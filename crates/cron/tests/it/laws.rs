@@ -41,7 +41,7 @@ fn time() -> impl Strategy<Value = Timestamp> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// The next fire time is later, matches, and none lies between.
+    /// The next fire time must be the first matching time after the given time.
     #[test]
     fn next_is_the_first(case in case(), after in time()) {
         let expression = CronExpression::parse(&case.text).unwrap();
@@ -119,7 +119,8 @@ proptest! {
         prop_assert!(!explanation.contains("  ") && !explanation.contains(", ,"), "{}", explanation);
     }
 
-    /// Any text is parsed or refused, with places inside of it.
+    /// windlass must accept or refuse any text without a panic. If windlass refuses a text, the place of each error
+    /// must lie within the text.
     #[test]
     fn any_text_is_read(text in prop_oneof![
         "[0-9*/,?LW#A-Z@ \\-]{0,40}",
@@ -141,7 +142,7 @@ proptest! {
         }
     }
 
-    /// Any name is a zone or none.
+    /// An arbitrary name of a zone must not cause a panic.
     #[test]
     fn any_zone_is_read(name in "\\PC{0,20}") {
         if let Ok(zone) = name.parse::<Zone>() {

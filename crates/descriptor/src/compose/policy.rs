@@ -62,15 +62,14 @@ impl Composer<'_> {
         }
     }
 
-    /// Returns the type of a metric, and the publisher of the metric. `metric` contains the name of the metric, and the
-    /// element that has the metric:
+    /// Returns the type of a metric, and the publisher of the metric. The publisher is an element, together with the
+    /// name of the metric at this element. `metric` contains the element that has the metric:
     ///
-    /// - If this element is a resource or a group, it is the publisher. The function returns `metric` unchanged.
-    /// - If this element is an assembly, it promotes the metric of another element. The function returns that element,
-    ///   and the name of the metric at that element.
+    /// - If this element is a resource or a group, the publisher is `metric` itself.
+    /// - If this element is an assembly, it promotes the metric of another element. This other element is the
+    ///   publisher.
     ///
-    /// If the element does not exist or has no such metric, the type is `None`, and the function returns `metric`
-    /// unchanged.
+    /// If the element does not exist or has no such metric, the type is `None`, and the publisher is `metric` itself.
     fn publisher(&self, metric: MetricSource) -> (Option<MetricKind>, MetricSource) {
         let Some(element) = self.elements.find(&metric.element) else {
             return (None, metric);

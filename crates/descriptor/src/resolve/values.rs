@@ -370,7 +370,8 @@ impl<'a> Values<'a> {
     /// only if the list of sources or targets contains exactly one component, and this component has one node.
     ///
     /// # Errors
-    /// The key of a property that the caller must evaluate. The value of the `${…}` is the value of this property.
+    /// The error is not a failure. It is the key of the property that the `${…}` reads. The caller must evaluate this
+    /// property.
     fn end(&mut self, spot: &Spot<'_>, end: End, property: PropertyName) -> Result<Found, Key> {
         let ends: &[Spanned<EndpointDecl>] = match (spot.ends, end) {
             (Some(decl), End::Source) => &decl.sources,

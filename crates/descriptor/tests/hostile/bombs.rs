@@ -15,7 +15,7 @@ use windlass_source::{LoadOptions, Source, load};
 /// A generated document, and the operation to run on it.
 pub(crate) struct Bomb {
     pub(crate) name: &'static str,
-    /// Creates the document. The argument divides its size.
+    /// Creates the document. Its size is the full size divided by the argument.
     pub(crate) text: fn(usize) -> String,
     pub(crate) act: fn(&str),
 }

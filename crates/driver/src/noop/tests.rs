@@ -5,7 +5,7 @@ use windlass_model::CallId;
 use windlass_model::resolve::Resolved;
 
 use super::*;
-use crate::{Bindings, Location, PrivateState, Settled};
+use crate::{Bindings, Location, PrivateState, Question, Settled};
 
 /// Returns the package of a resource that declares the given transitions. The default driver of the resource is
 /// `noop`, and `properties` contains the driver properties.
@@ -41,7 +41,7 @@ fn call(package: Package, action: Action, properties: &[(&str, Resolved)]) -> Ca
         arguments: BTreeMap::new(),
         pair: None,
         open_commands: Vec::new(),
-        is_lost: false,
+        question: Question::Health,
         private: PrivateState::default(),
         package: Arc::new(package),
         binding,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use windlass_model::Action;
 
-use crate::{Call, Location, Package, PrivateState};
+use crate::{Call, Location, Package, PrivateState, Question};
 
 /// Creates a call at a local location. The call requests `action` of the resource in `package`. Calls with
 /// different numbers are for different instances.
@@ -32,7 +32,7 @@ pub fn call(package: Package, action: Action, number: u32) -> Call {
         arguments: BTreeMap::new(),
         pair: None,
         open_commands: Vec::new(),
-        is_lost: false,
+        question: Question::Health,
         private: PrivateState::default(),
         package: Arc::new(package),
         binding,

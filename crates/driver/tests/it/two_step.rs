@@ -25,7 +25,7 @@ pub(crate) enum Slip {
     Nothing,
     /// Each repetition of a call gives its first job another name.
     OtherName,
-    /// The time is in the job's arguments.
+    /// The job's arguments contain the current time. So a repetition of the call starts a different job.
     TimeInJob,
     /// The failure of a lost job is reported as an ordinary failure.
     LostIsFailed,

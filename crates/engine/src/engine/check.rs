@@ -206,9 +206,9 @@ impl<'a> Writer<'a> {
         (name, end.unwrap_or_else(|error| failed_by(&error)))
     }
 
-    /// Records one failed job for each factory: the failed job that has checked the fewest applications. A failure that
-    /// is already recorded is not written again. If another program holds the lease of a factory, the factory keeps its
-    /// earlier record.
+    /// Records one failed job for each factory. A failed check is repeated with smaller groups of applications, and the
+    /// function records the failed job of the smallest group. A failure that is already recorded is not written again.
+    /// If another program holds the lease of a factory, the factory keeps its earlier record.
     async fn keep_failed(
         &self,
         mut failed: Vec<FailedJob>,

@@ -18,7 +18,8 @@ use crate::sealing::{markers, secrets_of};
 pub struct ForgottenRecords {
     /// The resources that exist or may exist, according to their records. The list is sorted by name.
     pub parts: Vec<ForgottenPart>,
-    /// The number of relationships between two nodes (pairs) that are recorded as completely created.
+    /// The number of pairs that are completely created, according to their records. A pair is a relationship between
+    /// two nodes.
     pub pairs: usize,
 }
 

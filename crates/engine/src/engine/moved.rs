@@ -1,11 +1,11 @@
-//! The old names of renamed and exported assemblies. The components of such an assembly still exist, so an `up`
-//! under the old name would create them a second time. An `adopt` under the old name would give them a second owner.
+//! The old names of renamed and exported assemblies. The components of such an assembly still exist, so windlass
+//! refuses an `up` or `adopt` under the old name. An `up` would create the components a second time, and an `adopt`
+//! would give them a second owner.
 //!
-//! The batch that renames or exports an assembly also adds an entry to the document of the old name (see `Moved`). The
-//! entry contains the new name or the file of the export, and the time at which the assembly was created. The name and
-//! this time identify an assembly, because a later assembly may have the same name. Several assemblies can have had the
-//! name one after the other, so the document has an entry for each of them. If a later process has used the old name,
-//! an entry is ignored.
+//! Each old name has its own document in the store. The batch that renames or exports an assembly also adds an entry to
+//! the document of the old name (see `Moved`). The entry contains the new name or the file of the export, and the time
+//! at which the assembly was created. The name and this time identify an assembly, because a later assembly may have
+//! the same name. If a process has used the old name since the rename or export, the entry causes no refusal.
 //!
 //! All programs that change the document of a name hold the lease of this name.
 
@@ -24,7 +24,7 @@ use crate::error::{EngineError, MovedTo};
 /// The version of the format of [`Document`] in the store. A document of the version 1 contains a single [`Moved`].
 const VERSION: u32 = 2;
 
-/// The document of a name which assemblies had before they were renamed or exported.
+/// The document of an old name. It lists the assemblies that had this name before they were renamed or exported.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Document {
     /// The assemblies that had the name, the latest last.
@@ -62,8 +62,9 @@ pub(super) async fn with_moved(
     Ok(draft(from, kept))
 }
 
-/// Adds to `batch` the change of the document of the name `name` when an exported assembly is imported under this name.
-/// The assembly was created at the time `created`. The caller holds the lease of `name`.
+/// Removes the entry of an exported assembly from the document of the old name `name`, because the assembly is imported
+/// under this name. The change is added to `batch`. The assembly was created at the time `created`. The caller holds
+/// the lease of `name`.
 pub(super) async fn imported_again(
     store: &dyn Store,
     name: &AssemblyName,
@@ -104,9 +105,10 @@ pub(super) async fn refuse_if_moved(
     }
 }
 
-/// Returns the present place of an assembly that had the name `name` before: the present name of the assembly, or the
-/// file of its export. If several such assemblies exist, returns the place of the assembly that had the name last. The
-/// function follows several renames. Returns `None` if no assembly was moved, or none of them exists.
+/// Returns the present place of an assembly that lost the name `name` by a rename or an export. The place is the
+/// present name of the assembly, or the file of its export. If there are several such assemblies, returns the place of
+/// the one that had the name last. Returns `None` if there is no such assembly, or if a process has used the name since
+/// the rename or export.
 pub(super) async fn present_place(
     store: &dyn Store,
     name: &AssemblyName,
@@ -165,7 +167,8 @@ async fn place_of(
     }
 }
 
-/// Returns where the assembly went that was created at the time `created`, and that lost the name `name`.
+/// Returns the next name of an assembly that lost the name `name`, or the file of its export. The assembly was created
+/// at the time `created`.
 async fn further(
     store: &dyn Store,
     name: &AssemblyName,
@@ -228,7 +231,7 @@ async fn is_used_since(
     Ok(newest > last)
 }
 
-/// Returns the key of the document of the name `name`.
+/// Returns the key of the [`Document`] for the old name `name`.
 fn key(name: &AssemblyName) -> DocumentKey {
     DocumentKey {
         scope: DocumentScope::Project,

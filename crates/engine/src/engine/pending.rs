@@ -1,10 +1,12 @@
-//! Pending calls: open calls of earlier processes that only wait for the instances which they have created or installed.
+//! Pending calls: open calls of earlier processes whose jobs have ended, but whose instances are converging. Such an
+//! instance is not yet ready, stopped or removed.
 //!
 //! The plan of the next process decides about each pending call:
 //!
-//! - The plan removes the part, or re-creates it with other values: the process ends the call when it begins.
-//! - The plan is limited to other parts: the call stays open, and the process does not change the part.
-//! - In all other cases, the plan needs the instance. The engine waits for the instance, and then makes a new plan.
+//! - If the plan removes or replaces the part that the call creates, the call ends when the process begins.
+//! - If the plan is limited to other parts, the call stays open, and the process does not change the part.
+//! - In all other cases, the engine waits for the instance, and then makes a new plan. So the job of a stop or a
+//!   removal does not run a second time.
 //!
 //! For this decision, the plan is made as if all pending calls had ended. The records change only when the process
 //! begins. So a refused intent changes nothing.
@@ -14,7 +16,7 @@ use std::collections::BTreeSet;
 use windlass_lifecycle::{ElementChangeKind, PropertyChange, Shown};
 use windlass_model::record::{AssemblyRecord, CallRecord, ElementRecord};
 use windlass_model::work::{Direction, Relate, Work};
-use windlass_model::{CallId, ElementName};
+use windlass_model::{Action, CallId, ElementName, Transition};
 use windlass_store::{Batch, Change, Snapshot};
 
 use super::draft::Draft;
@@ -32,7 +34,8 @@ pub(super) struct PendingCalls {
 }
 
 struct PendingCall {
-    /// The record of the call. It also tells where the call was made, even if the process of the call ends.
+    /// The record of the call, with the host and the folder of its last attempt. For a first attempt, they come from
+    /// the record of the process.
     record: CallRecord,
     /// The record of the call's element.
     element: Option<ElementRecord>,
@@ -45,7 +48,7 @@ struct PendingCall {
 enum Decision {
     /// windlass waits for the instance before the process begins.
     Wait,
-    /// The process ends the call when it begins.
+    /// The call ends when the process begins.
     End,
     /// The call stays open during the process.
     Leave,
@@ -71,7 +74,8 @@ impl PendingCalls {
         Self { calls: calls.collect(), before, replaced }
     }
 
-    /// Returns the calls for whose instances windlass must wait before the process of `draft` begins.
+    /// Returns the pending calls that must end before the process of `draft` begins. windlass waits for their
+    /// instances.
     pub(super) fn awaited_by(&self, draft: &Draft) -> Vec<CallId> {
         let awaited = self.calls.iter().filter(|call| self.decision(call, draft) == Decision::Wait);
         awaited.map(|call| call.record.id.clone()).collect()
@@ -116,6 +120,9 @@ impl PendingCalls {
                 && !draft.plan.work().any(|(_, work)| is_about(work, part, &draft.world));
             return if is_left { Decision::Leave } else { Decision::Wait };
         };
+        if !matches!(call.record.action, Action::Transition(Transition::Create | Transition::Install)) {
+            return Decision::Wait;
+        }
         let is_replaced = self.replaced.iter().any(|whole| part.is_in(whole));
         // A value that becomes known only during the plan may stay the same.
         let is_known = |property: &PropertyChange| !matches!(property.after, Shown::KnownAfter(_));

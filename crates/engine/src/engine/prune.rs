@@ -190,8 +190,8 @@ fn doomed(
 /// - the versions from which existing elements got their values,
 /// - the newest version that names the package of an existing element, if the desired version does not use this
 ///   package,
-/// - for each existing relationship between two elements that the desired version no longer declares: the newest
-///   version that declares it.
+/// - if the desired version no longer declares an existing pair: the newest version that declares the pair. A pair is a
+///   relationship between two elements.
 fn in_force(snapshot: &Snapshot, versions: &[VersionRecord]) -> BTreeSet<ProcessId> {
     let assembly = &snapshot.assembly;
     let made = snapshot.elements.values().filter_map(|element| element.made.as_ref());

@@ -244,8 +244,8 @@ impl Request {
         &self.selection
     }
 
-    /// Returns the request without conditions for its plan: no plan and no results of health checks are required, and
-    /// no health checks are made.
+    /// Returns the request without its conditions: the plan need not match an expected plan, and no health checks are
+    /// made.
     pub(super) fn unconditional(self) -> Self {
         Self { expected: None, observed: None, refresh: None, ..self }
     }

@@ -9,9 +9,9 @@ use windlass_store::Store;
 use crate::error::EngineError;
 
 /// Refuses to create the assembly `name` if the queued launch of an application has reserved this name. `own` is the
-/// request that the caller executes. Only an older launch can have reserved the name before `own`.
+/// queued request that the caller executes. If `own` is given, only a launch that is older than `own` causes a refusal.
 ///
-/// The caller holds the lease of `name`, so no further launch can reserve the name. A preview needs no lease.
+/// Except in a preview, the caller holds the lease of `name`, so no further launch can reserve the name.
 pub(super) async fn refuse_if_reserved(
     store: &dyn Store,
     name: &AssemblyName,

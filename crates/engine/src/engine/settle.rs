@@ -1,5 +1,5 @@
 //! Settles the open calls of earlier processes, before a new plan is made. windlass repeats each call, and records its
-//! end. A job that has already run does not run again.
+//! end. If a job of the call has already run, the driver gets the recorded outcome, and the job does not run again.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -35,9 +35,9 @@ impl Engine {
     /// The function repeats the open calls, so that their ends are recorded. Then it removes the jobs of the
     /// interrupted processes. `assume` is the operator's answer about calls whose outcome windlass can't determine.
     ///
-    /// A call may only wait for the instance that it has created or installed. The function observes the instance of
-    /// such a call once. If the instance is not ready, the call stays open, and the returned snapshot contains it:
-    /// the plan decides whether windlass waits for the instance.
+    /// The jobs of a call may have ended although its instance is still converging. The function observes this instance
+    /// once. If the instance is still converging, the call stays open, and the returned snapshot contains the call. The
+    /// plan then decides whether windlass waits for the instance.
     ///
     /// The caller commits the returned batch together with the record of the next process. Until then, the
     /// interrupted processes stay open: a refused intent does not end them, and a daemon can still resume them. There
@@ -155,14 +155,13 @@ impl Engine {
         Ok(())
     }
 
-    /// For a dry run, returns the snapshot that would exist if the operator's answer about the undecided calls were
-    /// recorded.
+    /// For a dry run, returns the snapshot that would exist if the operator's answer about the *undecided* calls were
+    /// recorded. windlass can't determine the outcomes of these calls.
     ///
-    /// A call is undecided if windlass can't determine its outcome. If an undecided call has no answer, the
-    /// function returns [`EngineError::NeedsDecision`].
-    ///
-    /// Before windlass uses an answer, it must try to determine the outcomes of all open calls. A dry run can't do
-    /// this. If an answer is given and a call is open, the function returns [`EngineError::NotObserved`].
+    /// # Errors
+    /// - [`EngineError::NeedsDecision`]: an undecided call has no answer.
+    /// - [`EngineError::NotObserved`]: an answer is given, but the assembly also has an open call. windlass must first
+    ///   determine the outcome of the open call, and a dry run can't do this.
     pub(super) async fn supposed(
         &self,
         name: &AssemblyName,

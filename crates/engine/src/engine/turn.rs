@@ -125,9 +125,8 @@ impl LastTurn {
     /// For a fire time, the new turn is unnecessary in two cases:
     ///
     /// - The last turn was for the same fire time, or for a later fire time.
-    /// - The last turn was for an earlier fire time, but another daemon began this turn at `time` or later.
-    ///   Example: the last turn was for 12:00, but began at 12:03. If a daemon now requests a turn for 12:02, this
-    ///   turn is unnecessary.
+    /// - The last turn was for an earlier fire time, but another daemon began the last turn at `time` or later.
+    ///   Example: the last turn was for 12:00, and began at 12:03. A new turn for 12:02 is then unnecessary.
     ///
     /// For a periodic duty, the new turn is unnecessary if another daemon began the last turn less than 90 % of a
     /// period ago. If the same daemon had the last turn, the new turn is always necessary, because a daemon

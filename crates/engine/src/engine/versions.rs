@@ -56,9 +56,8 @@ pub(super) fn installed(record: &AssemblyRecord, versions: &[VersionRecord], wor
     merged(&topologies, version_of, made).unwrap_or_else(newest)
 }
 
-/// Returns the last process whose version can describe an element. If this process has not written a version, the
-/// newest version of an earlier process describes the element. For example, if the result is `p7`, and only `p5` and
-/// `p9` have written versions, the version of `p5` describes the element.
+/// Returns a process with which the caller finds the version that describes an element. This version is the newest one
+/// that the returned process or an earlier process has written.
 ///
 /// `made` comes from the record of the element, and `record` is the record of the assembly. The function returns
 /// the later of two processes:

@@ -35,6 +35,8 @@ pub(super) struct CallRun {
     /// Whether an observation has shown that no attempt so far has done anything.
     pub(super) untouched: bool,
     pub(super) polls: u32,
+    /// The reason why the instance is not ready, from the last observation; `None` if the observation gave no reason.
+    pub(super) not_ready: Option<String>,
     /// References to the outcomes of the call's jobs. The store keeps these outcomes encrypted. The machine deletes
     /// them from the store when the call ends.
     pub(super) wipe: Vec<SecretRef>,

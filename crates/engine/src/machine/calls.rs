@@ -1,6 +1,6 @@
 //! The course of a call to a driver: from its start, through its reports, observations and repetitions, to its end.
 
-use windlass_driver::{Observation, Observed, Report, Settled};
+use windlass_driver::{Observation, Observed, Question, Report, Settled};
 use windlass_model::instance::{InstanceView, LogEntry, Status, clear_complaint};
 use windlass_model::record::{
     Advance, Assumption, CallRecord, CallState, Effect, Event as Happening, Failure, FailureKind,
@@ -218,7 +218,8 @@ impl ProcessMachine {
             let instance = home.instances.get(&run.call.element);
             let status = instance.map(|instance| InstanceView::new(&instance.document).status());
             let message = status.and_then(|status| status.message);
-            let failure = still_converging(run.nature.timeout, message.as_deref());
+            let reason = run.not_ready.as_deref().or(message.as_deref());
+            let failure = still_converging(run.nature.timeout, reason);
             return self.not_ready(id, failure);
         }
         if !run.nature.observable {
@@ -252,7 +253,7 @@ impl ProcessMachine {
     pub(super) fn observe(&mut self, id: &CallId) {
         if let Some(run) = self.calls.get(id) {
             let mut call = run.call.clone();
-            call.is_lost = run.lost.is_some();
+            call.question = if run.lost.is_some() { Question::Done } else { Question::Settled };
             let home = self.world.home(&call.element);
             if let Some(instance) = home.instances.get(&call.element) {
                 call.natural = home.secrets.natural(instance);
@@ -275,6 +276,7 @@ impl ProcessMachine {
             }
             (Ok(Observed { observation, mut report }), None) => {
                 report.settled = Settled::Yes;
+                self.note_why_not_ready(id, &observation);
                 self.reported(id, report, Some(&observation));
             }
             (Err(failure), Some(lost)) => self.undecided(id, &format!("{lost}; {}", failure.message)),
@@ -284,6 +286,20 @@ impl ProcessMachine {
                 self.log(process, &element, vec![entry]);
                 self.converge(id);
             }
+        }
+    }
+
+    /// Remembers why an instance is not ready, for the failure at the timeout of the call. If the state of the instance
+    /// can't be determined, the function also logs each new reason.
+    fn note_why_not_ready(&mut self, id: &CallId, observation: &Observation) {
+        let Some(run) = self.calls.get_mut(id) else { return };
+        let before = std::mem::replace(&mut run.not_ready, observation.why_not_reached().map(str::to_owned));
+        let is_unknown = matches!(observation, Observation::CannotTell(_) | Observation::Unanswered);
+        if is_unknown && before != run.not_ready {
+            let why = run.not_ready.as_deref().unwrap_or_default();
+            let entry = LogEntry::new(Severity::Warning, format!("the observation is inconclusive: {why}"));
+            let (process, element) = (run.record.process, run.record.element.clone());
+            self.log(process, &element, vec![entry]);
         }
     }
 
@@ -481,13 +497,15 @@ impl ProcessMachine {
         }
     }
 
-    /// Tells whether a call only waits until the instance that it has created or installed is ready. The jobs of the
-    /// call have ended, and a health check can observe the instance.
+    /// Tells whether a call only waits until its instance is ready, stopped or removed. The jobs of such a call have
+    /// ended. The result is `false` if a health check can't observe the instance.
     fn awaits_instance(&self, id: &CallId) -> bool {
+        use Transition::{Create, Delete, Install, Stop, Uninstall};
         let Some(CallRun { record, nature, .. }) = self.calls.get(id) else { return false };
-        let creates = matches!(record.action, Action::Transition(Transition::Create | Transition::Install));
+        let awaits =
+            matches!(record.action, Action::Transition(Create | Install | Stop | Uninstall | Delete));
         let is_converging = matches!(record.state, CallState::Converging { .. });
-        creates && is_converging && nature.observable
+        awaits && is_converging && nature.observable
     }
 
     /// Tells whether a call can stay open, so that a later process waits for its instance. The launch of an application
@@ -496,8 +514,8 @@ impl ProcessMachine {
         self.awaits_instance(id) && !self.has_launched(id)
     }
 
-    /// Leaves a call of an earlier process open that only waits for its instance. No job of the call will run again,
-    /// so the recorded outcomes of its jobs are no longer needed.
+    /// Leaves a call open, because its instance is still converging. The call belongs to an earlier process. No job of
+    /// the call will run again, so the recorded outcomes of its jobs are no longer needed.
     fn leave_converging(&mut self, id: &CallId) {
         if let Some(run) = self.calls.get_mut(id) {
             let wipe = std::mem::take(&mut run.wipe);
@@ -506,9 +524,9 @@ impl ProcessMachine {
         self.leave_open(id);
     }
 
-    /// Handles a stop of a call that waits until its instance is ready. The step ends as cancelled, but the record of
-    /// the call stays open. The next process observes the instance and ends the call. We rejected the state Failed,
-    /// because the next plan would remove an instance that may be ready soon.
+    /// Handles a stop of a call whose instance is converging. The step ends as cancelled, but the record of the call
+    /// stays open. The next process observes the instance and ends the call. We rejected the state Failed: the next
+    /// plan would remove an instance that may be ready soon, or would repeat a removal.
     fn wait_later(&mut self, id: &CallId) {
         let Some(mut run) = self.calls.remove(id) else { return };
         self.wipe(std::mem::take(&mut run.wipe));

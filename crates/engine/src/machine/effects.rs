@@ -331,8 +331,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Drops recorded failures that are out of date. The caller has found that this process has completed. The function
-    /// does nothing unless the intent of the process [updates all parts](Intent::updates_all).
+    /// Drops recorded failures that are out of date, after the process of this machine has completed. The function does
+    /// nothing unless the intent of the process [updates all parts](Intent::updates_all).
     ///
     /// A failure is out of date if its element is neither Failed nor Broken. For example, an operation on the element
     /// failed in an earlier process, and succeeded in this process. Without this function, the failure would stay
@@ -432,11 +432,11 @@ impl ProcessMachine {
         self.update_pair(key, |record| (record.begun, record.in_doubt) = (begun, true));
     }
 
-    /// Returns the operations that were called to create a pair, each with the operations that undo it.
+    /// Returns the operations that were called to create a pair, each with the operations that undo it. A pair is a
+    /// relationship between two nodes.
     ///
-    /// A pair is a relationship between two nodes. If the pair is not created yet, `called` is the number of the
-    /// operations that were called to create it. If the pair is already created, `called` counts the operations
-    /// that were called to remove it. The result is then empty.
+    /// For a pair that is not created yet, `called` is the number of these operations. For a created pair, the result
+    /// is empty.
     fn begun_with(&self, key: &PairKey, called: u32) -> Vec<Begun> {
         if self.world.pairs.get(key).is_some_and(|pair| pair.created) {
             return Vec::new();

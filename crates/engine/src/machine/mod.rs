@@ -211,8 +211,8 @@ pub(crate) struct ProcessMachine {
     /// The open calls that the operator's answer is about. If the machine can't prepare such a call again, the call
     /// becomes undecided.
     answered: HashSet<CallId>,
-    /// Whether the machine observes the instances that Create or Install has made only once. A call whose instance is
-    /// not ready then stays open.
+    /// Whether the machine makes only one health check for a call that waits for its instance. If the instance is not
+    /// yet ready, stopped or removed, the call stays open.
     observes_once: bool,
     /// The running pauses between batches of nodes.
     pauses: BTreeSet<StepKey>,
@@ -354,15 +354,15 @@ impl ProcessMachine {
         rollback::failed_group(&self.world, &self.demanding_groups, &self.failed_ends)
     }
 
-    /// Sets the open calls that the operator's answer is about. An answer can only be applied to an undecided call. If
-    /// the machine can't prepare a call of the answer again, the call therefore becomes undecided. Any other call that
-    /// the machine can't prepare again stays open.
+    /// Sets the open calls that the operator's answer is about. If the machine can't prepare such a call again, the
+    /// call becomes undecided, because an answer can only be applied to an undecided call. Without an answer, a call
+    /// that can't be prepared again stays open.
     pub(crate) fn with_answered(self, answered: HashSet<CallId>) -> Self {
         Self { answered, ..self }
     }
 
-    /// Makes the machine observe the instances that Create or Install has made only once. A call whose instance is not
-    /// ready then stays open.
+    /// Limits the machine to one health check for each call that waits for its instance. If the instance is not yet
+    /// ready, stopped or removed, the call stays open.
     pub(crate) fn observing_once(self) -> Self {
         Self { observes_once: true, ..self }
     }

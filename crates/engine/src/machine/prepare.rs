@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use windlass_driver::{Binding, Call, Driver, Input, Location, Package, Placement, Registry};
+use windlass_driver::{Binding, Call, Driver, Input, Location, Package, Placement, Question, Registry};
 use windlass_model::assembly::Referent;
 use windlass_model::id::StoreId;
 use windlass_model::instance::clear_complaint;
@@ -81,9 +81,9 @@ pub(crate) struct ReadyLook {
     pub(crate) batch: Option<String>,
 }
 
-/// A call that is prepared and never performed, and the driver that the package chooses for this call. The engine
-/// needs such a call to apply data that comes from elsewhere: for example, from a search that has found an
-/// instance.
+/// A prepared call that no driver performs, and the driver that the package chooses for this call. Functions that apply
+/// a report need the call of the report. If a report comes from elsewhere, such as a search for instances, the engine
+/// passes this call to them.
 pub(crate) type Unasked = (Box<Call>, Arc<dyn Driver>);
 
 /// Prepares calls from the records of an assembly.
@@ -154,6 +154,7 @@ impl Preparer {
             acted: false,
             untouched: false,
             polls: 0,
+            not_ready: None,
             wipe: Vec::new(),
             hidden: Vec::new(),
         }))
@@ -353,7 +354,7 @@ fn call(world: &World, record: &CallRecord, family: &str, chosen: Chosen) -> Res
         arguments,
         pair: record.pair.clone(),
         open_commands: commands::awaited(home, &record.element),
-        is_lost: false,
+        question: Question::Health,
         private,
         package: chosen.package,
         binding: chosen.binding,

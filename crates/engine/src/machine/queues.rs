@@ -28,9 +28,9 @@ pub(super) struct Queues {
     slots: usize,
     running: usize,
     elements: HashMap<ElementName, Queue>,
-    /// The elements that had waiting steps at the end of their last running call. [`wake`](Self::wake) returns the next
-    /// waiting step of the first element in this list. An element can get a new call, or lose its last waiting step,
-    /// after it was added to the list. The function `wake` then removes the element from the list.
+    /// The elements that have become free and have waiting steps. [`wake`](Self::wake) returns the next waiting step of
+    /// the first element in this list. If the first element has a new running call, or no waiting steps any more,
+    /// `wake` removes the element from the list.
     left: VecDeque<ElementName>,
     /// For each location, the steps that wait for a slot there. A slot is the right to run jobs at a location.
     locations: HashMap<LimitedLocation, VecDeque<StepKey>>,

@@ -71,8 +71,8 @@ pub(crate) struct World {
     pub(crate) commands: Commands,
     /// Whether the plan is limited to some elements of the assembly.
     pub(crate) limited: bool,
-    /// The elements with an open call of an earlier process that this process leaves open. The process does not change
-    /// these elements.
+    /// The elements of the calls that this process leaves open. These calls belong to earlier processes. The process
+    /// does not change these elements.
     pub(crate) left_open: BTreeSet<ElementName>,
     /// Other assemblies that the process also needs, by assembly name. The process calls operations on elements of
     /// these assemblies, and holds their leases.

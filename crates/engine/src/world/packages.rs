@@ -92,9 +92,9 @@ impl Packages {
         self.desired.get(name).map(Arc::as_ref)
     }
 
-    /// Returns the package with this digest, such as the package that an existing element was created from. If
-    /// [`use_instead`](Self::use_instead) has replaced this package, the method returns the replacement. `None` if the
-    /// records of the assembly do not refer to such a package, or if the store does not have it.
+    /// Finds a package to which the records of the assembly refer, by its digest. If [`use_instead`](Self::use_instead)
+    /// has replaced this package, the method returns the replacement. Returns `None` if the records do not refer to
+    /// such a package, or if the store does not have it.
     pub(crate) fn previous(&self, digest: &PackageDigest) -> Option<&Package> {
         self.previous.get(digest).map(Arc::as_ref)
     }

@@ -1,5 +1,5 @@
-//! The values that relationships were created with: a pair is ceased with the same values, and re-created if
-//! its values change.
+//! The values that relationships were created with. The operations that remove a pair must receive the same values as
+//! the operations that created the pair. If a value changes, windlass must re-create the pair.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn rig(effect: Effect) -> Rig {
     rig
 }
 
-/// Runs `up` and the automatic retries of the command line. Returns the number of processes.
+/// Runs `up` and the retries that the CLI would then start automatically. Returns the number of processes.
 async fn up(rig: &Rig, desired: Desired) -> u32 {
     let mut processes = 1;
     let first = rig.up(desired).await.expect("nothing stands against it");
@@ -100,7 +100,7 @@ async fn a_killed_process_that_re_creates_it_is_resumed() {
 /// A process is killed during the creation of a pair, and the value then changes. The next process must complete the
 /// creation with the old value, and then re-create the pair with the new value.
 ///
-/// windlass must remove a pair only with the value that the operations of its creation have received.
+/// The operation that removes the pair must receive the old value, too.
 #[tokio::test(start_paused = true)]
 async fn half_of_it_is_finished_with_what_it_was_begun_with() {
     let mut half = 0;
@@ -152,7 +152,8 @@ async fn a_call_answered_as_done_counts_with_its_inputs() {
     assert_eq!(told(&rig)[2..], ["b Leave 1", "b Join 2", "a Join 2"]);
 }
 
-/// An adopted pair counts as created with the values at the time of the adoption.
+/// `up` adopts two related parts. windlass must record their pair as created with the current value. If the value then
+/// changes, windlass must re-create the pair.
 #[tokio::test(start_paused = true)]
 async fn an_adopted_part_is_replaced_when_its_values_change() {
     let rig = rig(Effect::Once);

@@ -48,7 +48,7 @@ async fn a_refused_call_is_not_cleaned_up() {
     assert_eq!(since(&rig, before), ["a Install", "a Configure", "a Start"]);
 }
 
-/// A failed Create has installed nothing.
+/// If Create has failed, `down` must call Delete. It must not call Uninstall, because nothing was installed.
 #[tokio::test(start_paused = true)]
 async fn a_create_that_failed_is_deleted() {
     let rig = Rig::new(Effect::Once);

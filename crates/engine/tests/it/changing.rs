@@ -483,8 +483,8 @@ async fn a_failed_adoption_uninstalls_nothing() {
     assert_eq!(rig.strings.calls()[2..], ["a Install", "a Configure", "a Start"]);
 }
 
-/// `set-state Installed` uninstalls a part and installs it again, even if the part is Failed. So a protected part is
-/// not touched, and other parts need consent.
+/// `set-state Installed` would uninstall a Failed part and install it again. If the part is protected, windlass must
+/// refuse the command. Otherwise, windlass must require consent.
 #[tokio::test(start_paused = true)]
 async fn a_lower_state_replaces_a_failed_part_only_with_consent() {
     let desired = |protected: bool| {

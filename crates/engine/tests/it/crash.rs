@@ -301,8 +301,8 @@ async fn killed_while_something_is_on_its_way_it_is_looked_at_again() {
     assert!(rig.look("t").await.calls.is_empty());
 }
 
-/// A call of a killed `down` that removes a part may still be converging. The next `down` waits for the call, as `retry`
-/// does. It neither repeats the call nor continues before the call has ended.
+/// A `down` is killed when one of its calls is converging. The next `down` or `retry` must wait until this call has
+/// ended, and must not repeat the call.
 #[tokio::test(start_paused = true)]
 async fn a_killed_down_repeats_no_call_that_is_converging() {
     for (call, intent) in [
@@ -378,8 +378,8 @@ async fn killed_while_a_lost_job_is_looked_for_it_is_not_handed_over_again() {
     assert!(deaths > 20, "{deaths} deaths");
 }
 
-/// A call whose location is not configured stays open. As soon as the location is there again, the outcome of its job is
-/// found.
+/// If the location of an open call is not configured, the call must stay open. When the location is configured again,
+/// windlass must find the outcome of the call's job.
 #[tokio::test(start_paused = true)]
 async fn killed_and_the_location_is_missing_no_outcome_is_forgotten() {
     for effect in [Effect::Once, Effect::Repeatable] {

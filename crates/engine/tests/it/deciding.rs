@@ -88,7 +88,8 @@ async fn a_process_that_is_stopped_before_it_runs_is_cancelled() {
     assert!(!is_held(&rig).await);
 }
 
-/// After an outage of a whole term the lease may belong to another process, so nothing starts.
+/// The store is unreachable until the lease of a process has expired. Another process may then hold the lease, so the
+/// first process must not start a job.
 #[tokio::test(start_paused = true)]
 async fn a_process_whose_lease_was_not_renewed_does_not_run() {
     let rig = Rig::new(Effect::Once);

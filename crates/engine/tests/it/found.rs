@@ -177,7 +177,7 @@ async fn an_interim_output_leaves_the_readers() {
     }
 }
 
-/// A preview checks, and records nothing.
+/// The health checks of a preview find that a part no longer exists. The preview must not record this result.
 #[tokio::test(start_paused = true)]
 async fn a_preview_records_nothing() {
     let (rig, before) = up().await;

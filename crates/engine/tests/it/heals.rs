@@ -1,4 +1,5 @@
-//! The records count the heals that heal policies cause, so that every daemon knows the number of unsuccessful heals.
+//! Heal policies may heal a part only a limited number of times in a row. The records contain the number of these
+//! heals, so that every daemon knows it.
 
 use windlass_engine::monitor::{Heals, MOST_HEALS};
 use windlass_engine::{Ended, EngineError, Request, Stop};

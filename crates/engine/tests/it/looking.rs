@@ -122,7 +122,8 @@ async fn a_check_without_news_needs_no_lease() {
     assert_ne!(rig.look("t").await.elements, before);
 }
 
-/// The records of one assembly can't be written. The check of the other assemblies continues, and the lease is released.
+/// windlass can't record the result of a health check. The check must return this failure, and must release the lease
+/// of the assembly.
 #[tokio::test(start_paused = true)]
 async fn a_failed_write_of_a_check_is_a_result_and_leaves_no_lease() {
     let rig = up(1).await;

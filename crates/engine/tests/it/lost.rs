@@ -222,7 +222,7 @@ async fn a_decision_about_a_relationship_that_is_gone_counts_for_nothing() {
     }
 }
 
-/// No script receives the placeholder of a secret.
+/// A secret is missing in the store. A call that needs the secret must fail, and its script must not run.
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_secret_is_missing_is_refused() {
     let rig = Rig::new(Effect::Once);
@@ -256,7 +256,8 @@ async fn a_call_whose_secret_is_missing_is_refused() {
     assert_eq!(rig.down("t").await.unwrap().process.status, ProcessStatus::Completed);
 }
 
-/// Calls that no engine can have left open are refused, and none of them makes a process wait forever.
+/// The records contain a forged open call. If the id of the call is wrong, windlass must return an error. No forged
+/// call may make a process wait forever.
 #[tokio::test(start_paused = true)]
 async fn forged_calls_are_errors_and_not_hangs() {
     let desired = || Sketch::new(&["a", "b"]).desired();

@@ -104,8 +104,8 @@ async fn a_part_that_moves_uses_its_new_package() {
     assert_eq!(used(&rig, "t__a").await, digest(&sketch.repackaged("newer")));
 }
 
-/// A driver does not keep its instances when their package changes. Until a part is replaced, windlass must run the
-/// scripts of the part's old package. A heal after an `up` with the new package must use the old scripts, too.
+/// The driver of a part can't apply a new package to an existing instance. Until the part is replaced, windlass must
+/// run the scripts of the old package, even in a heal.
 #[tokio::test(start_paused = true)]
 async fn a_part_that_is_not_kept_uses_its_old_package_until_it_is_replaced() {
     let sketch = Sketch::new(&["a"]).reconfigurable("a");
@@ -141,10 +141,10 @@ async fn later_calls_use_the_new_package() {
     );
 }
 
-/// A broken package fails to install a part, and fails once to remove the leftovers. In the next `up`, windlass must
-/// remove the leftovers, and then install the part with the corrected package. If the driver keeps its instances when
-/// their package changes, windlass must remove the leftovers with the corrected package, too. Otherwise, windlass must
-/// try the removal with the broken package again.
+/// With a broken package, Install fails, and then Uninstall fails to remove the leftovers. The next `up`, with a
+/// corrected package, must first call Uninstall again, and then Install of the corrected package. If the driver keeps
+/// its instances when their package changes, Uninstall must use the corrected package. Otherwise, Uninstall must use
+/// the broken package.
 #[tokio::test(start_paused = true)]
 async fn a_part_that_never_was_is_cleaned_up_with_the_corrected_package() {
     for keeps in [true, false] {

@@ -18,7 +18,7 @@ fn sketch() -> Sketch {
     Sketch::new(&["a", "b"]).secret("a", "password", PASSWORD)
 }
 
-/// Makes a call report private state.
+/// Sets the private state that the next call named `call` reports.
 fn keep(rig: &Rig, call: &str, private: Value) {
     rig.strings.act(call, Act::Answer(Report { private: Some(private), ..Report::settled() }));
 }

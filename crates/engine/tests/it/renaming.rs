@@ -378,7 +378,8 @@ async fn the_lease_of_a_referenced_assembly_is_renewed_while_others_are_awaited(
     assert_eq!(ended.unwrap().process.status, ProcessStatus::Completed);
 }
 
-/// Another command adopts the instance of an application while the import of this application waits for a lease.
+/// The import of an application waits for a lease. Meanwhile, another assembly claims the natural id of the
+/// application's instance. The import must then fail, and record nothing.
 #[tokio::test(start_paused = true)]
 async fn an_import_without_its_natural_id_records_nothing() {
     let rig = Rig::new(Effect::Once);
@@ -416,7 +417,8 @@ async fn put_earlier(rig: &Rig, kind: &str, name: &str, body: Value) {
     rig.store.put_document(draft, Vec::new()).await.unwrap();
 }
 
-/// Earlier builds stored one document for each old name, first without the time at which the assembly was created.
+/// Earlier builds stored one document for each old name of an assembly. windlass must refuse `up` with such a name,
+/// even if the document lacks the creation time of the assembly.
 #[tokio::test(start_paused = true)]
 async fn old_names_of_earlier_builds_are_refused() {
     let rig = Rig::new(Effect::Repeatable);

@@ -59,7 +59,7 @@ async fn a_node_that_has_left_the_group_can_be_excepted_again() {
     assert!(!rig.look("t").await.elements.contains_key(&element("t__g__3")));
 }
 
-/// Returns rules with one additional node.
+/// Returns the rules of a rolling update that may create one additional node.
 fn surges() -> Update {
     Update { max_surge: Some("1".parse().expect("valid")), ..Update::default() }
 }
@@ -278,8 +278,8 @@ async fn a_protected_group_has_an_additional_node_too() {
     assert!(matches!(removed, Err(EngineError::Protected(_))), "{removed:?}");
 }
 
-/// Whenever the process is killed, the repeated command resumes it, and in the end no additional node is
-/// left. There are never more nodes than the maximum and the additional node.
+/// A process that changes a group of three nodes is killed at any moment. At most one additional node may exist at this
+/// moment. The repeated command must complete the change, and remove the additional node.
 #[tokio::test(start_paused = true)]
 async fn a_killed_change_with_an_additional_node_resumes() {
     for cut in 1..200 {

@@ -1,10 +1,13 @@
 //! The execution of a step: calls, convergence, losses and failures.
 
+use std::time::Duration;
+
 use serde_json::json;
+use tokio::time::Instant;
 use windlass_driver::Observation;
 use windlass_engine::{Answer, Request, Stop};
 use windlass_model::assembly::{Cluster, MaxUnavailable, Property};
-use windlass_model::record::{Assumption, CallState, Effect, ProcessStatus, StepEnd, StepState};
+use windlass_model::record::{Assumption, CallState, Effect, Intent, ProcessStatus, StepEnd, StepState};
 use windlass_model::{CallId, Part, ProcessId, State, StepId, Template};
 use windlass_secret::Sensitive;
 use windlass_store::Store as _;
@@ -458,8 +461,8 @@ async fn secrets_are_sealed_where_they_come_from_and_where_they_go() {
     );
 }
 
-/// Install publishes the secret `token`, and then Configure publishes the secret `code`. Windlass numbers the secrets
-/// of a report in alphabetical order, and `code` precedes `token`. Nevertheless, `code` must not replace `token`.
+/// Install publishes the secret `token`, and then Configure publishes the secret `code`. The second secret must not
+/// overwrite the first.
 #[tokio::test(start_paused = true)]
 async fn secrets_of_several_reports_are_kept_apart() {
     let rig = Rig::new(Effect::Once);
@@ -501,4 +504,43 @@ async fn no_call_is_left_open() {
 
 fn property(element: &str, name: &str) -> Template {
     Template::property(element.parse().expect("valid"), name.parse().expect("valid"))
+}
+
+/// After a converging Start or Uninstall, observations do not show the requested state. windlass must observe the
+/// instance again, and must not take the action for done.
+#[tokio::test(start_paused = true)]
+async fn an_observation_without_the_requested_state_does_not_end_a_call() {
+    let sights = || {
+        let differs = Observation::Differs("it still exists".to_owned());
+        let cannot_tell = Observation::CannotTell("the API does not answer".to_owned());
+        [differs, cannot_tell, Observation::Unanswered]
+    };
+    for call in ["a Start", "a Uninstall"] {
+        for sight in sights() {
+            for is_in_time in [true, false] {
+                let rig = Rig::new(Effect::Once);
+                let sketch = Sketch::new(&["a"]);
+                rig.strings.act(call, Act::Converge(1));
+                (0..if is_in_time { 3 } else { 100 }).for_each(|_| rig.strings.see(call, sight.clone()));
+                let (start, mut ended) = (Instant::now(), rig.up(sketch.desired()).await.unwrap());
+                if call == "a Uninstall" {
+                    ended = rig.ask("t", Intent::Down).await.unwrap();
+                }
+                let status = if is_in_time { ProcessStatus::Completed } else { ProcessStatus::Failed };
+                assert_eq!(ended.process.status, status, "{call}, {sight:?}");
+                if is_in_time {
+                    assert!(
+                        start.elapsed() >= Duration::from_secs(7),
+                        "{call}, {sight:?}: {:?}",
+                        start.elapsed()
+                    );
+                    continue;
+                }
+                assert_eq!(rig.states("t").await, "a Inactive", "{call}, {sight:?}");
+                let failure = rig.look("t").await.elements[&element("t__a")].failure.clone().unwrap();
+                let why = sight.why_not_reached().unwrap();
+                assert_eq!(failure.message, format!("it was still converging after 60 s: {why}"));
+            }
+        }
+    }
 }

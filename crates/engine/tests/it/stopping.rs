@@ -28,8 +28,8 @@ const fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// Returns a hub to which all other parts are related, so that the operations of the relationships queue on
-/// the hub.
+/// Returns an assembly with a part `hub`, to which all other parts are related. The relationships can be created only
+/// one after another, because each needs the hub.
 fn hub() -> Sketch {
     let others = ["a", "b", "c", "d"];
     let all = [["hub"].as_slice(), &others].concat();
@@ -86,7 +86,8 @@ async fn arrives(rig: &Rig, sketch: &Sketch) {
     panic!("it does not arrive");
 }
 
-/// `up` is stopped while relationships queue on one of their ends.
+/// `up` is creating one relationship of the hub, and the other relationships wait for the hub. If `up` is stopped at
+/// this moment, windlass must cancel the waiting steps.
 #[tokio::test(start_paused = true)]
 async fn steps_that_are_parked_end_at_a_stop() {
     let rig = Rig::new(Effect::Once);
@@ -230,7 +231,8 @@ async fn a_converging_instance_is_not_destroyed_unasked() {
     }
 }
 
-/// A call whose record becomes durable after the stop is not made. It needs no decision and no cleanup.
+/// `up` is stopped before the record of a call is durable. windlass must not make this call. The next `up` must need no
+/// decision and no cleanup.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_may_be_made_after_the_stop_is_not() {
     let rig = Rig::new(Effect::Once);
@@ -290,6 +292,49 @@ async fn a_stop_keeps_an_instance_that_is_still_converging() {
     assert_eq!(history.processes[0].calls[0].state, CallState::Succeeded);
 }
 
+/// A process is stopped while it waits until a removal is complete. The call that removes the instance must stay open.
+/// The next process waits for the end of the removal, and does not call the script again. A process of other parts
+/// neither waits nor ends the call.
+#[tokio::test(start_paused = true)]
+async fn a_stop_keeps_a_removal_open_that_is_still_converging() {
+    let other = || Selection { target: [element("t__b")].into(), ..Selection::default() };
+    let asks: [fn(Selection, &Sketch) -> Request; 4] = [
+        |_, _| Intent::Down.into(),
+        |_, sketch| up(sketch),
+        |_, _| Intent::Retry.into(),
+        |other, _| Request::from(Intent::Down).limited_to(other),
+    ];
+    for call in ["a Stop", "a Uninstall"] {
+        for (number, ask) in asks.into_iter().enumerate() {
+            let rig = Rig::new(Effect::Once);
+            let sketch = Sketch::new(&["a", "b"]);
+            rig.up(sketch.desired()).await.unwrap();
+            rig.strings.act(call, Act::Converge(12));
+            let only_a = Selection { target: [element("t__a")].into(), ..Selection::default() };
+            let down = Request::from(Intent::Down).limited_to(only_a);
+            let (ended, _) = stopped(&rig, down, Duration::from_secs(5), &[]).await;
+            let ended = ended.unwrap();
+            assert_eq!((ended.process.status, ended.tally.cancelled), (ProcessStatus::Cancelled, 1));
+            let open = rig.look("t").await.calls;
+            assert!(
+                matches!(&open[..], [call] if matches!(call.state, CallState::Converging { .. })),
+                "{open:?}"
+            );
+
+            let ended = rig.ask("t", ask(other(), &sketch)).await.unwrap();
+            assert_eq!(ended.process.status, ProcessStatus::Completed, "{call}, {number}");
+            let left = rig.store.load(&assembly_name("t")).await.unwrap();
+            let is_left = left.as_ref().is_some_and(|left| !left.calls.is_empty());
+            assert_eq!(is_left, number == 3, "{call}, {number}");
+            if left.is_some() {
+                rig.ask("t", Intent::Down).await.unwrap();
+            }
+            let repeated = rig.strings.calls().iter().filter(|made| *made == call).count();
+            assert_eq!(repeated, 1 + usize::from(number == 1), "{call}, {number}: {:?}", rig.strings.calls());
+        }
+    }
+}
+
 /// `down` must remove an instance that is still converging. `down` may observe the instance once, but must not wait
 /// until the instance is ready.
 #[tokio::test(start_paused = true)]
@@ -310,8 +355,9 @@ async fn down_does_not_wait_for_a_converging_instance() {
     }
 }
 
-/// Brings up `b` and the group `g` with two nodes. Then changes `part`, and stops the process while the new instance of
-/// `part` is converging, or kills it. Returns the changed assembly.
+/// Brings up `b` and the group `g` with two nodes. Then starts a change that replaces `part`. When the new instance of
+/// `part` is converging, the function stops the process, or kills the process if `kills` is set. Returns the changed
+/// assembly.
 async fn changed_until_stopped(rig: &Rig, part: &str, kills: bool) -> Sketch {
     let version = |size: &str| {
         let group = Cluster { minimum: 1, maximum: Some(3), increment: 1 };
@@ -335,7 +381,8 @@ fn calls_of(rig: &Rig, part: &str, skipped: usize) -> Vec<String> {
     own.map(str::to_owned).skip(skipped).collect()
 }
 
-/// A refused `down` leaves the call open whose instance is converging, and a later `up` waits for this instance.
+/// An instance is converging, and its call is open. A refused `down` must leave this call open. The next `up` must wait
+/// for the instance.
 #[tokio::test(start_paused = true)]
 async fn a_refused_down_changes_nothing() {
     let other = PlanFingerprint::of(&(), None::<&()>);
@@ -383,8 +430,8 @@ async fn a_stop_before_a_down_begins_keeps_a_converging_instance() {
     panic!("no process has begun");
 }
 
-/// A process that is limited to other parts does not wait for a converging instance, and leaves its call open. Such a
-/// process may be a `down` that keeps the part.
+/// The instance of a part is converging. A process that does not change this part must not wait for the instance, and
+/// must leave the call of the instance open.
 #[tokio::test(start_paused = true)]
 async fn a_process_of_other_parts_leaves_a_converging_call_open() {
     let b = element("t__b");
@@ -434,7 +481,8 @@ async fn a_process_of_other_parts_leaves_a_converging_call_open() {
     }
 }
 
-/// The changes that a limited plan omits do not contain the replacement of a converging instance.
+/// The new instance of `g__1` is converging. A plan that is limited to `b` must omit the next steps of `g__1`. windlass
+/// must not report that the plan omits another replacement of `g__1`.
 #[tokio::test(start_paused = true)]
 async fn a_limited_plan_omits_the_next_steps_of_a_converging_instance() {
     let rig = Rig::new(Effect::Once);
@@ -448,7 +496,8 @@ async fn a_limited_plan_omits_the_next_steps_of_a_converging_instance() {
     prepared.run(&stop).await.unwrap();
 }
 
-/// A process that removes or replaces a converging instance does not wait for it. Its call ends when the process begins.
+/// If a process removes or replaces a converging instance, the process must not wait for the instance. The open call of
+/// the instance must end when the process begins.
 #[tokio::test(start_paused = true)]
 async fn a_process_that_replaces_a_converging_instance_does_not_wait_for_it() {
     let version = |size: &str| Sketch::new(&["a"]).property("a", "size", literal(size));

@@ -277,7 +277,7 @@ mod tests {
     /// test uses the sender.
     type Ping = (usize, oneshot::Sender<()>);
 
-    /// A carrier of runners that answer a ping when the test allows it.
+    /// A carrier for tests. A runner that this carrier has started answers a ping only when the test allows the answer.
     struct Controlled {
         pings: mpsc::UnboundedSender<Ping>,
         started: Mutex<usize>,

@@ -68,11 +68,11 @@ impl Birth {
         Self { pid, at: *AT.get_or_init(Instant::now) }
     }
 
-    /// Tells whether this birth is so recent that the kernel can't have assigned all process ids since then. When the
-    /// kernel has assigned the highest id, it starts again with low ids.
+    /// Tells whether the time since this birth is too short for a full cycle of process ids. In a cycle, the kernel
+    /// assigns increasing ids up to the highest one. Then the next cycle begins with low ids.
     ///
-    /// If the result is `true` and the last assigned id is larger than `self.pid`, the kernel has not started again
-    /// with low ids since this birth. So all processes that have started since then have larger ids than `self.pid`.
+    /// If the result is `true` and the last assigned id is larger than `self.pid`, no new cycle has begun since this
+    /// birth. So all later processes have larger ids than `self.pid`.
     fn is_recent(&self) -> bool {
         static CYCLE: OnceLock<Duration> = OnceLock::new();
         let cycle = CYCLE.get_or_init(|| {
@@ -83,9 +83,9 @@ impl Birth {
     }
 }
 
-/// Lists the living processes whose ids are at least the id of `oldest`. The function lists all living processes in
-/// three cases: the kernel has assigned more than [`FEW`] ids since `oldest`, has started again with low ids, or may
-/// have assigned all ids since `oldest`.
+/// Lists the living processes whose ids are at least the id of `oldest`. The function lists all living processes in two
+/// cases: since `oldest`, the kernel has assigned more than [`FEW`] ids, or the kernel may have passed the highest id
+/// and continued with low ids.
 ///
 /// The kernel assigns ids in increasing order. So the ids of a process's descendants are between the id of the
 /// process and the last assigned id. During a short job, the kernel assigns only a few ids. Probing each of these

@@ -106,7 +106,7 @@ pub(crate) enum Reply {
     /// A job has ended: none of its processes is left, and all its files were sent.
     Ended {
         job: u32,
-        /// Includes the result of each requested output.
+        /// The end of the job, with the result of each requested output.
         ending: Box<Ending>,
     },
     Pong {

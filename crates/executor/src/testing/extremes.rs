@@ -75,10 +75,9 @@ pub async fn memory_is_limited(subject: &Subject) {
     assert_eq!(subject.printed(subject.sh("echo next")).await, "next\n");
 }
 
-/// The memory limit covers all processes of a job. If the kernel kills a process other than the main process,
-/// the end of the job depends on the exit code of the main process. If this code is 137, the job ends as out
-/// of memory, because a shell exits with 137 after its child was killed. Any other code is reported
-/// unchanged.
+/// The memory limit covers all processes of a job. If the kernel kills only a child of the main process, the exit code
+/// of the main process determines the end of the job. Code 137 means out of memory: if the main process is a shell, it
+/// exits with this code after its child was killed. Any other code is reported unchanged.
 pub async fn memory_of_all_is_limited(subject: &Subject) {
     let limits = Limits { memory_bytes: Some(32 * MB), grace: Duration::ZERO, ..Limits::default() };
     let job = |holders, code| subject.sh(&hold(holders, code)).limits(limits.clone());

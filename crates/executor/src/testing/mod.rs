@@ -55,9 +55,9 @@ use tokio::time::timeout;
 
 use crate::{Capability, End, Events, Job, JobEvent, JobId, Outcome, Owner, Runtime, RuntimeError, WorkPath};
 
-/// Maximum time of a test case. Every case needs far less time, even on a busy host. Many cases run a job whose
-/// processes sleep for ten minutes. If the runtime waits for the end of such a process, the case exceeds this limit
-/// and fails.
+/// Maximum time of a test case. Many cases start processes that sleep for ten minutes, and that the runtime must end.
+/// If the runtime waits for such a process instead, the case exceeds this limit and fails. Otherwise, even a busy host
+/// needs far less time.
 pub const CASE_LIMIT: Duration = Duration::from_secs(300);
 
 /// Maximum time that a case allows for an operation of the runtime, such as the end of a job. In some cases, a job

@@ -1,7 +1,7 @@
-//! An owner of a process runtime that submits one job and then waits to be killed.
+//! A program that owns a process runtime, submits one job, and then waits to be killed.
 //!
-//! Arguments: the state folder, the supervisor's program, the job's id, `kill` or `finish`, and a shell
-//! script. The program prints a line when the job has printed one.
+//! Arguments: the state folder, the supervisor's program, the job's id, `kill` or `finish`, and a shell script. When
+//! the job prints something, the owner prints `ready`.
 
 use std::{env, io::Write};
 

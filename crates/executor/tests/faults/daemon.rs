@@ -39,7 +39,8 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    /// Starts an engine. Reports the test as skipped and returns `None` where it can't run.
+    /// Starts an engine. If the engine can't run on this host, the function reports the test as skipped, and returns
+    /// `None`.
     pub(crate) async fn start(test: &str, settings: Settings) -> Option<Self> {
         if let Some(why) = missing() {
             skipped(test, why);

@@ -80,7 +80,7 @@ impl Line {
         Self { trap, listening }
     }
 
-    /// Kills this engine at the next such moment.
+    /// Kills the engine with the process id `engine` as soon as `moment` occurs.
     pub(crate) fn kill_at(&self, moment: Moment, engine: Pid) {
         *self.trap.set.lock().unwrap() = Some((moment, engine));
     }

@@ -101,8 +101,8 @@ fn add_key(name: &str) {
 /// Attempts that the profile of an engine may allow.
 pub(crate) const OF_ENGINES: [&str; 4] = ["socket-vsock", "socket-ciphers", "socket-qualcomm", "io-uring"];
 
-/// Attempts that Podman's profile may allow. These are more than [`OF_ENGINES`]. The kernel confines the
-/// additional attempts to a namespace of the job's own.
+/// Attempts that Podman's profile may allow: the attempts of [`OF_ENGINES`], and additional ones. The kernel confines
+/// the additional attempts to a namespace of the job's own.
 pub(crate) const OF_PODMAN: [&str; 8] = [
     "socket-vsock",
     "socket-ciphers",

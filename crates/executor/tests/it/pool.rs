@@ -19,7 +19,8 @@ use windlass_executor::{
 
 use crate::place::Place;
 
-/// A pool of runners that are children of this process, in front of a process runtime.
+/// A pool whose runners are child processes of the test. The pool passes jobs that its runners can't run to the process
+/// runtime `fresh`.
 struct World {
     place: Place,
     fresh: Arc<windlass_executor::process::ProcessRuntime>,

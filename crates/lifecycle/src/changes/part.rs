@@ -203,11 +203,12 @@ impl<'a> Part<'a> {
     /// the step:
     ///
     /// - A part that is Broken, or that the plan heals, may still run. So the plan first lowers such a part, for
-    ///   example by a Stop. Before the last of these steps, the part does not count as having reached any rank. If the
-    ///   part does not go below the given rank, the last of these steps is the result.
+    ///   example by a Stop. If the plan does not lower the part below the given rank, the result is the last lowering
+    ///   step.
     /// - If the rank is that of Absent, the result is the step that removes the old instance. The same applies to the
     ///   rank of Created, if the resource declares neither Create nor Delete.
-    /// - Otherwise, the result is the first step that raises the part to the rank, or to a higher rank.
+    /// - If the part is below the rank at some time, the result is the first step that raises the part to the rank, or
+    ///   to a higher rank.
     ///
     /// Returns `None` if there is no such step. For example, the part already has the rank, or never reaches it.
     pub(crate) fn reaching(&self, rank: u8) -> Option<Draft> {

@@ -90,12 +90,12 @@ struct Read {
     output: PropertyName,
 }
 
-/// Records that the property `read` changes, because the part at the position `producer` has a new output.
+/// Records that a property of a part (the *reader*) changes, because the property reads a new output. `read` contains
+/// the reader and its property. `producer` is the position of the part that publishes the output.
 ///
-/// The property belongs to another part, the *reader*. The function also updates the reader's kind of change. If the
-/// reader must now be re-installed, the reader publishes new outputs, too, and is then itself a producer. So the
-/// function adds the position of the reader to `open`. This list contains the producers whose readers the caller must
-/// still examine.
+/// The function also updates the reader's kind of change. If the reader must now be re-installed, the reader publishes
+/// new outputs, too. The function then adds the position of the reader to `open`: the producers whose readers the
+/// caller must still examine.
 ///
 /// The function uses `before` to look up the value of the property before the change.
 fn note(

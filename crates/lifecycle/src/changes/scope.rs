@@ -291,8 +291,8 @@ impl Search<'_, '_> {
     /// Adds the *producers* of a relationship to the scope. A producer is a part that publishes an output which the
     /// relationship reads.
     ///
-    /// The plan must change the producers that are below Installed. The state of the other producers is sufficient.
-    /// `by` is the part that needs the relationship.
+    /// The plan must install each producer that is not installed yet. The other producers may stay as they are. `by` is
+    /// the part that needs the relationship.
     fn given_to(
         &mut self,
         tie: &Relationship,

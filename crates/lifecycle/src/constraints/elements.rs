@@ -53,22 +53,20 @@ pub(crate) struct Constraints<'a> {
     holds: Holds,
     /// For elements that go down to a lower state: the steps that must end before the element leaves a [rank].
     releases: Holds,
-    /// If `false`, [`passed`](Self::passed()) returns an empty list. The flag is `true` if both of these conditions
-    /// hold:
+    /// Whether [`passed`](Self::passed()) may return steps. The flag is `true` if both of these conditions hold:
     ///
     /// - The plan raises at least one part.
-    /// - At least one part has no step that takes the part to a certain [rank](crate::rank), because the plan does not
-    ///   raise the part from Absent. For example, a part that is raised from Inactive has no step to Installed.
+    /// - The plan does not raise every part from Absent. For example, a part that is raised from Inactive has no step
+    ///   to Installed that could wait.
     lacks_up: bool,
-    /// If `false`, [`passed_leaving`](Self::passed_leaving()) returns an empty list. The flag is `true` if both of
-    /// these conditions hold:
+    /// Whether [`passed_leaving`](Self::passed_leaving()) may return steps. The flag is `true` if both of these
+    /// conditions hold:
     ///
     /// - The plan lowers at least one part.
-    /// - At least one part has no step that takes the part below a certain [rank](crate::rank), because the plan does
-    ///   not lower the part to Absent. For example, a part that is lowered only to Inactive has no step that takes the
-    ///   part below Installed.
+    /// - The plan does not lower every part to Absent. For example, a part that is lowered only to Inactive has no step
+    ///   out of Installed that could wait.
     lacks_down: bool,
-    /// Whether a part reads an output that another part publishes again.
+    /// Whether at least one part reads an output that another part publishes during the plan.
     pub(crate) awaits_outputs: bool,
     /// The states that sources and targets must have before steps create their relationships.
     pub(crate) arrivals: Vec<Arrival>,
@@ -200,15 +198,14 @@ impl<'a> Constraints<'a> {
         self.lacks_up || self.lacks_down
     }
 
-    /// Returns the steps for which certain parts of the element `name` would wait if the plan raised these parts to a
-    /// [rank]. But the plan contains no steps that raise them to the rank, and so no steps that could wait.
+    /// Returns the steps that must end before the element `name` reaches a [rank], but for which a part of `name` can't
+    /// wait, because the part has no step to the rank.
     ///
-    /// For example, `a` depends on `b`, and `b` depends on `c`. The plan does not change `b`, so `b` has no step
-    /// that could wait for the steps of `c`. For `b`, the function returns these steps of `c`. The caller makes the
-    /// steps of `a` wait for them, so `a` and `c` keep their order.
+    /// For example, `a` depends on `b`, and `b` depends on `c`. The plan raises `a` and `c`, but not `b`. For `b`, the
+    /// function returns the steps that raise `c`. The caller makes the steps of `a` wait for them.
     ///
-    /// The function considers the waits from earlier calls of [`hold`](Self::hold) and
-    /// [`hold_whole`](Self::hold_whole), at the rank `rank` and at all lower ranks.
+    /// The function knows only the waits from earlier calls of [`hold`](Self::hold) and
+    /// [`hold_whole`](Self::hold_whole). It considers the waits at the rank `rank` and at all lower ranks.
     pub(crate) fn passed(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.desired().filter(|_| self.lacks_up && !self.holds.is_empty()) else {
             return Vec::new();
@@ -229,15 +226,14 @@ impl<'a> Constraints<'a> {
         found
     }
 
-    /// Returns the steps for which an element must wait on its way down, in place of a wait for the element `name`.
+    /// Returns the steps that must end before the element `name` leaves a [rank], but for which a part of `name` can't
+    /// wait, because no step of the part leaves the rank.
     ///
-    /// For example, `a` depends on `b`, and `b` depends on `c`. The plan lowers `a` and `c`, but has no step that
-    /// lowers `b`. For `b`, the function returns the steps that lower `a`. The caller makes the steps of `c` wait for
-    /// them.
+    /// For example, `a` depends on `b`, and `b` depends on `c`. The plan lowers `a` and `c`, but not `b`. For `b`, the
+    /// function returns the steps that lower `a`. The caller makes the steps of `c` wait for them.
     ///
-    /// The function considers the waits of `name` at the [rank] `rank` and at all higher ranks. It returns the awaited
-    /// step of a wait if a part of `name` has no step that could wait, because no step takes the part below the rank of
-    /// the wait.
+    /// The function knows only the waits from earlier calls of [`hold_leaving`](Self::hold_leaving). It considers the
+    /// waits at the rank `rank` and at all higher ranks.
     pub(crate) fn passed_leaving(&mut self, name: &ElementName, rank: u8) -> Vec<Draft> {
         let Some(topology) = self.installed().filter(|_| self.lacks_down && !self.releases.is_empty()) else {
             return Vec::new();
@@ -323,9 +319,9 @@ impl<'a> Constraints<'a> {
     ///
     /// If an element has several parts and several required waits, all parts wait for one common barrier.
     ///
-    /// A *soft constraint* is a wait that the planner may drop to avoid a cycle. Each part gets a soft constraint of
-    /// its own. If `up` is set and every part has a step that can wait, the planner keeps at least one of these
-    /// constraints. This is sufficient to delay the element as a whole.
+    /// If a wait is not required, each part gets a *soft constraint*: a wait that the planner may drop to avoid a
+    /// cycle. If `up` is set and every part has a step that can wait, the planner keeps the constraint of at least one
+    /// part. This is sufficient to delay the element as a whole.
     fn add_holds(&mut self, holds: Holds, up: bool) {
         let Some(topology) = (if up { self.desired() } else { self.installed() }) else { return };
         for ((place, rank), all) in holds {
@@ -391,9 +387,9 @@ fn step_up(part: &Part<'_>, rank: u8) -> Option<Draft> {
 /// Returns the steps for which the element `name` should wait, but can't, because a resource inside `name` has no step
 /// that could wait.
 ///
-/// `holds` contains the waits; see [`Hold`]. Each wait belongs to a [rank] that resources reach or leave. For a
-/// resource and a rank, `lacks` returns `true` if the resource has no step that reaches or leaves this rank. The
-/// function returns [`Hold::until`] of each wait that applies to such a resource and rank.
+/// `holds` contains the waits: an element should reach or leave a [rank] only after the step [`Hold::until`]. `lacks`
+/// tells whether a resource has no step that reaches or leaves a rank. The function returns [`Hold::until`] of each
+/// wait that applies to such a resource.
 ///
 /// A wait of an element applies to every resource inside the element. So the function reads the waits of `name`, of the
 /// elements inside `name`, and of the elements that contain `name`. It reads only waits at the ranks in `ranks`.

@@ -31,9 +31,8 @@ pub(crate) fn readers_up(constraints: &mut Constraints<'_>) -> Result<(), Resolv
     Ok(())
 }
 
-/// Makes the producers of outputs (the parts that publish them) wait before they are uninstalled. For each reader of
-/// its outputs, a producer waits until the reader is uninstalled, or until a Reconfigure has given new values to the
-/// reader.
+/// Makes each producer (a part that publishes an output) wait before the producer is uninstalled. The producer waits
+/// until each reader of its outputs is uninstalled, or has got new values by a Reconfigure.
 pub(crate) fn readers_down(constraints: &mut Constraints<'_>) -> Result<(), ResolveError> {
     let Some(installed) = constraints.installed() else { return Ok(()) };
     let Constraints { parts, graph, .. } = constraints;

@@ -8,9 +8,9 @@
 //!
 //! A `${…}` that reads a property of another resource stays as it is.
 //!
-//! The value of a property `b` of the assembly may be a list or a map with a `${…}` that reads a property of another
-//! resource. A text that consists only of `${b}` is replaced by this list or map. In a longer text, such as `a-${b}`,
-//! the `${b}` stays as it is.
+//! In one case, a `${b}` that reads a property `b` of an assembly stays as it is, too: the `${b}` is a part of a longer
+//! text, such as `a-${b}`, and the value of `b` is a list or a map that reads another resource. windlass can't insert
+//! such a list or map into a text.
 
 use serde_json::{Map, Value};
 use windlass_model::assembly::{ElementKind, Property};
@@ -30,11 +30,8 @@ const MOST: usize = 10_000;
 /// A `${…}` beyond this length is left as it is.
 const DEEPEST: usize = 100;
 
-/// Returns a copy of the element `element` of the topology `version`. The values of the copy do not depend on
-/// assemblies and references.
-///
-/// Some values contain a `${…}` that reads a property of an assembly, or a property of a reference. The copy
-/// contains the value of this property in `version` in place of the `${…}`.
+/// Returns a copy of the element `element` of the topology `version`. The copy reads no properties of assemblies and
+/// references: for each `${…}` that reads such a property, the copy contains the value of the property in `version`.
 ///
 /// The caller adds the copy to a topology that contains the newest version of the assemblies and references. There,
 /// the original `${…}` would read a new value, although the existing resource still has the old value.

@@ -22,19 +22,18 @@ use super::as_of;
 ///
 /// A relationship is merged from several versions: the newest version, and each version to which a resource of its
 /// sources or targets belongs. The result has the sources and targets of all these versions, so that the plan can
-/// remove every created pair. All other data is copied from the oldest of these versions in which the relationship has
-/// operations.
+/// remove every created pair. All other data comes from one of these versions: the oldest one in which the relationship
+/// has operations.
 ///
 /// The plan removes a created pair by the operations of its relationship. So the result must contain the relationship,
 /// with operations and with both nodes of the pair. If any of these is missing, the function searches `versions`, the
 /// newest first, for a version in which the relationship has operations and both nodes. The missing data is copied from
 /// this version.
 ///
-/// Resources and relationships may read properties of assemblies and references, for example by `${size}`. A
-/// resource from an older version may still have the old value of `${size}`. So its copy in the result contains this
-/// old value in place of `${size}`. A relationship keeps `${size}`, and so reads the newest value. The reason is
-/// that the plan can re-create a relationship with the newest value, although its source and target stay in an
-/// older version.
+/// Resources and relationships may read properties of assemblies and references, for example by `${size}`. A resource
+/// from an older version may still have the old value of `${size}`. So its copy in the result contains this old value
+/// in place of `${size}`. A relationship keeps `${size}`, because the plan can re-create the relationship with the
+/// newest value.
 ///
 /// When a process completes, all elements belong to the version of this process, even elements without steps. So the
 /// caller may omit all versions that are older than the version of the last completed process. If `versions` is empty,

@@ -77,9 +77,9 @@ impl<'a> Reads<'a> {
     /// - the properties of sources and targets that the relationship reads, for example by `${source.address}`,
     /// - the properties of the resources on which its operations are called.
     ///
-    /// `installs` tells whether the plan installs an element. Such an element already waits for these outputs before
-    /// its installation. So the function skips the properties of the element if the relationship is created only after
-    /// the installation.
+    /// `installs` tells whether the plan installs an element. The installation already waits for the outputs that the
+    /// element reads. If the relationship is created after this installation, the function skips the properties of the
+    /// element.
     pub(crate) fn relationship(
         &mut self,
         relationship: &'a Relationship,
@@ -113,18 +113,18 @@ impl<'a> Reads<'a> {
     }
 
     /// Finds the outputs that the property `name` of `element` reads. A relationship needs the value of `name`, so its
-    /// creation waits for these outputs. The reason of the wait mentions the property `reader`, and the place of
-    /// `reader` in the descriptor (`origin`). There are two cases:
+    /// creation waits for these outputs. There are two cases:
     ///
     /// - `element` is a source or target of the relationship, and the property `reader` of the relationship reads the
-    ///   property `name`. For example, the relationship has the property `url: ${source.address}`. In this example,
-    ///   `reader` is `url`, and `name` is `address`.
+    ///   property `name`. For the property `url: ${source.address}`, `reader` is `url`, and `name` is `address`.
     /// - An operation of the relationship is called on the resource `element`, and receives the property `name` of
     ///   `element`. In this case, `reader` is also `name`.
     ///
-    /// The function finds nothing in two cases:
+    /// `reader` and its place in the descriptor (`origin`) only explain the wait. The function finds nothing in two
+    /// cases:
     ///
-    /// - The topology contains no value for the property `name`. Such a property is an output of `element` itself.
+    /// - The topology contains no value for the property `name`. For example, the property is an output of `element`,
+    ///   and reads nothing.
     /// - The value cannot be resolved. The engine reports this error when it calls the operations.
     fn of_another(
         &mut self,

@@ -8,8 +8,8 @@
 //! planner drops this wait. Therefore both nodes are down at the same time.
 //!
 //! The barrier after a batch also waits for the pairs that are created in this batch. A pair is one source and one
-//! target of a relationship. For example, the source of a new pair changes in batch 1, and its target in batch 2.
-//! The plan creates the pair in batch 2. So the barrier after batch 1 does not wait for the pair.
+//! target of a relationship. If the source and the target of a new pair change in different batches, the plan creates
+//! the pair in the later batch.
 
 use std::fmt::Write as _;
 

@@ -422,11 +422,11 @@ impl Ground {
     /// The relationship of the pair has the modifier `pre`: the assembly as a whole may reach the rank only after
     /// the creation of the pair. The assembly reaches the rank when the last of its parts reaches the rank.
     ///
-    /// So `part` may reach the rank before the creation in two cases:
+    /// `part` may reach the rank before the creation in two cases:
     ///
     /// - Another part is still below the rank. Then the assembly is below the rank, too.
-    /// - Another part already had the rank when the process began. In this case, the planner may drop the waits of all
-    ///   parts for the creation.
+    /// - Another part already had the rank when the process began, and so has no step that could wait for the creation.
+    ///   In this case, the planner does not guarantee the order.
     fn may_arrive_early(&self, part: &ElementName, whole: &BTreeSet<ElementName>, rank: u8) -> bool {
         let before = |name: &ElementName| self.before.get(name).and_then(|state| state.rank());
         whole
@@ -458,8 +458,7 @@ impl Ground {
     /// Returns the source and the target of a pair, each with its minimum state and its declared state.
     ///
     /// For the creation of the pair, both states come from the newest version of the assembly. For the removal, the
-    /// minimum state is the lowest minimum state of all versions. The declared state is `None` if the states differ
-    /// between versions.
+    /// minimum state is the lowest one of all versions, and the declared state is `None` if the versions differ.
     fn ends(&self, key: &PairKey, direction: Direction) -> [End; 2] {
         let root = key.assembly.assembly();
         let find = |at: &usize| self.versions[*at].relationship(&key.assembly, key.relationship.as_str());

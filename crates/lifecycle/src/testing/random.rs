@@ -25,11 +25,11 @@ pub struct Component {
     pub nodes: u8,
     /// A number that determines values of the property `in`, and the reaction of a cluster to a failed batch.
     ///
-    /// Each assembly in the component has a property `in`. Its value is the number, or a list that contains only the
-    /// number (if the number is 3), or missing (if the number is 2). Each resource of the component also has a property
-    /// `in`. If `reads` selects no component, the number determines this property, too. If the resource is in an
-    /// assembly below the root, the value is the number, followed by the value of the assembly. Otherwise, the value is
-    /// the number alone.
+    /// For an assembly in the component, the value of `in` is usually the number. If the number is 3, the value is a
+    /// list that contains only the number. If the number is 2, the value is missing. For a resource in the component,
+    /// the value of `in` is the number, followed by the value of `in` of the assembly around the resource (if the
+    /// component contains this assembly). If `reads` selects another component, the resource reads that component
+    /// instead.
     ///
     /// If the number is odd, a cluster demands a rollback after a failed batch ([`OnFailure::Rollback`]).
     pub value: u8,
@@ -101,8 +101,8 @@ pub struct Spec {
     /// The components of this version of the assembly. Each assembly has two versions. An entry is `None` if only the
     /// other version has a component at this position.
     pub components: Vec<Option<Component>>,
-    /// The relationships of this version of the assembly. An entry is `None` if only the other version has a
-    /// relationship at this position.
+    /// The relationships of this version of the assembly. Each assembly has two versions. An entry is `None` if only
+    /// the other version has a relationship at this position.
     pub ties: Vec<Option<Tie>>,
 }
 

@@ -202,8 +202,9 @@ relationships:
     ");
 }
 
-/// The relationship `wait` has no operations and only orders its ends. In one case, the first step of the target waits
-/// for the source. In the other case, the last step of the target waits for the source.
+/// The relationship `wait` has no operations: its target only waits for its source. In one case, the first step of the
+/// target waits until the source is Active. In the other case, the last step of the target waits until the source is
+/// Installed.
 #[test]
 fn a_relationship_that_only_waits() {
     let waits = |source: &str, target: &str| {

@@ -10,7 +10,7 @@ use windlass_manifest::{check, read};
 use windlass_model::pins::{PinType, ValueType};
 use windlass_source::Source;
 
-/// Prints a line, also from a test that passes.
+/// Prints a line that stays visible even if the test passes.
 #[expect(clippy::explicit_write, reason = "the harness captures `eprintln!` of tests that pass")]
 fn say(line: &str) {
     writeln!(std::io::stderr(), "{line}").unwrap();

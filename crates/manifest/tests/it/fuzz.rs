@@ -1,5 +1,5 @@
-//! Tests with arbitrary documents. Reading, checking, repairing and compiling never panic. If a pin type is written as
-//! text, the text is parsed to an equal type.
+//! Tests with arbitrary documents. Reading, checking, repairing and compiling must never panic. windlass must be able
+//! to write a pin type as text, and to read an equal pin type from this text.
 
 use std::collections::BTreeMap;
 

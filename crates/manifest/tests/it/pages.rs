@@ -1,5 +1,5 @@
-//! Tests of the page of every code. The example of the page must cause exactly this code. If windlass offers a fix for
-//! the example, the fixed example must no longer cause the code.
+//! Tests of the help pages. There is one page for each diagnostic code. The example on the page must cause exactly this
+//! code. If windlass offers a fix for the example, the fixed example must no longer cause the code.
 
 use windlass_manifest::{Published, check, check_pairs, codes, read};
 use windlass_source::testing::{page_problems, repaired_pages};

@@ -18,7 +18,8 @@ fn files<'f>(paths: &[&'f str]) -> Vec<ScriptFile<'f>> {
     paths.iter().map(|path| ScriptFile { path, executable: true }).collect()
 }
 
-/// A script, and the result of its search in an image.
+/// A simulated image: the path of one script, and the result of the search for this script. Every other path counts as
+/// an executable file.
 struct Found(&'static str, ScriptSearch);
 
 impl ScriptFiles for Found {

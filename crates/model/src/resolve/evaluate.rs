@@ -32,10 +32,10 @@ pub trait ValueGraph {
     /// a cycle with this value.
     fn leave(&mut self, key: &Self::Key);
 
-    /// Handles a cycle of values that read each other. `open` contains the keys of the values whose evaluation is
-    /// not complete. Each of these values reads the next one. The last of them reads the value with the key
-    /// `again`. This key is also in `open`. If the method returns `Ok`, the evaluation continues as if the last
-    /// value did not read the value with the key `again`.
+    /// Handles a cycle of values that read each other. `open` contains the keys of the values whose evaluation is not
+    /// complete. Each of these values reads the next one. The last value reads the value with the key `again`. This
+    /// read closes the cycle, because `again` is also in `open`. If the method returns `Ok`, the evaluation continues
+    /// without this read.
     ///
     /// # Errors
     ///

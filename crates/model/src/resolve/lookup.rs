@@ -38,8 +38,8 @@ pub enum Output {
     Nothing,
 }
 
-/// A [`Lookup`] that knows no output, id or secret. With it, a resolver can compute only values that read no
-/// outputs or ids.
+/// A [`Lookup`] that knows no output, id or secret. A resolver with this lookup can't compute values that read outputs
+/// or ids. The resolver uses `***` for each secret.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NothingYet;
 

@@ -78,25 +78,23 @@ impl<'a> Lanes<'a> {
         Some(self::lane(self.groups[lane.checked_sub(1)?].parent))
     }
 
-    /// Returns `lane` and the lanes of all groups around its group, with the outermost lane first and `lane`
-    /// last.
+    /// Returns `lane` and the lanes of all groups that enclose it. The order is from the outermost lane, [`OUTSIDE`],
+    /// to `lane`.
     fn path(&self, lane: usize) -> Vec<usize> {
         let mut path: Vec<usize> = std::iter::successors(Some(lane), |lane| self.parent(*lane)).collect();
         path.reverse();
         path
     }
 
-    /// Returns three lanes. The first is the lane of the innermost group that contains both lanes `a` and `b`. The
-    /// whole drawing counts as a group with the lane [`OUTSIDE`]. The second lane depends on the position of `a` in the
-    /// group of the first lane:
+    /// Compares the [`path`](Self::path)s of the lanes `a` and `b`. Returns three lanes:
     ///
-    /// - If `a` is the lane of the group itself, the second lane is `a`.
-    /// - Otherwise, the group directly contains one inner group that contains `a`. The second lane is the lane of
-    ///   this inner group.
+    /// - The last lane that both paths share: the lane of the innermost group that contains both `a` and `b`, or
+    ///   [`OUTSIDE`].
+    /// - The next lane of the path of `a`. If `a` is the shared lane, `a` itself.
+    /// - The next lane of the path of `b`. If `b` is the shared lane, `b` itself.
     ///
-    /// The third lane depends on the position of `b` in the same way. For example, a group with the lane 1 contains two
-    /// groups with the lanes 2 and 3. Then the result for `a = 2` and `b = 3` is `(1, 2, 3)`. The result for `a = 1`
-    /// and `b = 3` is `(1, 1, 3)`.
+    /// For example, a group with the lane 1 contains two groups with the lanes 2 and 3. Then the result for `a = 2` and
+    /// `b = 3` is `(1, 2, 3)`. The result for `a = 1` and `b = 3` is `(1, 1, 3)`.
     fn meet(&self, a: usize, b: usize) -> (usize, usize, usize) {
         let (path_a, path_b) = (self.path(a), self.path(b));
         let shared = path_a.iter().zip(&path_b).take_while(|(a, b)| a == b).count();

@@ -37,7 +37,8 @@ fn a_step_is_explained_as_far_back_as_asked_and_each_step_once() {
     assert_eq!(plan.why(StepNumber(9), 1), None);
 }
 
-/// A step that is first met at the deepest level is explained where it is met at a higher level.
+/// The explanation is limited to three levels. It lists the step `shared` first at level 3, and later at level 2. The
+/// waits of `shared` must follow its entry at level 2. After the entry at level 3, they would exceed the limit.
 #[test]
 fn a_step_at_the_deepest_level_is_explained_later() {
     let mut builder = builder();

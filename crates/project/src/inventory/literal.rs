@@ -27,7 +27,7 @@ enum Token {
 enum Last {
     /// No token was read yet.
     Nothing,
-    /// A text. Another text may follow, because Python joins adjacent texts.
+    /// A text in quotes. The next token may be a text too, because Python joins adjacent texts.
     Text,
     /// A complete value other than a text.
     Value,

@@ -1,4 +1,4 @@
-//! Tests Ansible inventories in both forms: hosts, ranges, groups, variables, and what is not read.
+//! Tests how windlass reads Ansible inventories of the forms INI and YAML.
 
 use std::fmt::Write as _;
 
@@ -287,7 +287,8 @@ fn a_line_with_a_bracket_may_be_a_host() {
     }
 }
 
-/// A group without hosts would remove all nodes.
+/// A mistake in the inventory leaves a group without hosts. windlass must report an error, because an empty list of
+/// hosts would remove all nodes.
 #[test]
 fn a_mistake_does_not_mean_no_hosts() {
     assert_snapshot!(ini("[a:children]\nwbe\n[web]\nx\n[wob:vars]\np=1\n", "a"), @"

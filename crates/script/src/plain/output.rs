@@ -57,7 +57,7 @@ impl Written {
     }
 }
 
-/// Returns the answer for the instance of a call: the values that its script wrote to files, and a status.
+/// Returns the answer of the script that a call has run: the values that the script wrote to files, and `status`.
 ///
 /// # Errors
 /// All problems of all these files. If there is a problem, no file is used.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use windlass_driver::contract::{Purpose, Query};
-use windlass_driver::{Call, Driver, Failure, Location, Observation, Package, Report, Settled};
+use windlass_driver::{Call, Driver, Failure, Location, Observation, Package, Question, Report, Settled};
 use windlass_executor::{Captured, End, Outcome, Timestamp};
 use windlass_model::record::PackageFile;
 use windlass_model::resolve::Resolved;
@@ -401,12 +401,12 @@ async fn only_a_script_says_that_an_application_is_destroyed() {
     let destroy = || call("Uninstall", package(VM, "")).natural("i-1");
     for stdout in ["", "instances: {i-1: {$set: {status.flags.active: false}}}"] {
         assert_eq!(printed(destroy(), stdout).await.unwrap().settled, Settled::Converging, "{stdout}");
-        let call = Call { package: package(VM, stdout).into(), ..destroy() };
+        let call = Call { package: package(VM, stdout).into(), question: Question::Settled, ..destroy() };
         assert_eq!(observed(&[call]).await.1[0].0, Observation::Converging, "{stdout}");
     }
     // After the loss of its job, an instance that is still there shows that the script has not destroyed it.
     let active = "instances: {i-1: {status: {flags: {active: true}}}}";
-    let call = Call { package: package(VM, active).into(), is_lost: true, ..destroy() };
+    let call = Call { package: package(VM, active).into(), question: Question::Done, ..destroy() };
     assert!(matches!(observed(&[call]).await.1[0].0, Observation::Differs(_)));
     let gone = "instances: {i-1: {status: {flags: {active: false}}}}";
     let call = Call { package: package(VM, gone).into(), ..destroy() };
@@ -460,7 +460,7 @@ async fn a_launch_answers_its_request_with_an_instance_that_runs() {
     ");
 }
 
-/// A script that is not among the files is one of the image.
+/// A package does not contain the launch script. The driver must run the script at this path in the image.
 #[tokio::test]
 async fn a_script_of_the_image_is_run_by_its_path() {
     let pinned = package(VM, "");
@@ -474,7 +474,8 @@ async fn a_script_of_the_image_is_run_by_its_path() {
     }
 }
 
-/// The adapter of the original images gets the script with its document, and prints the answer as `results`.
+/// A location selects the adapter `/invoke.py`. The driver must start the adapter, and must pass the path and the input
+/// document of the script to it. The driver must read the answer from `results` in the adapter's output.
 #[tokio::test]
 async fn an_adapter_runs_the_script() {
     let at = |word: &str| {

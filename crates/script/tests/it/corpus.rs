@@ -104,8 +104,8 @@ fn meaning(document: Value) -> Value {
     document
 }
 
-/// An output is accepted if the script succeeded and answered its requests. Outputs of `invoke.py` are read
-/// as outputs of the adapter. An accepted output is valid by its schema.
+/// The driver must accept a recorded output if and only if the script succeeded and answered the requests of its input.
+/// An accepted output must be valid by the schema.
 #[tokio::test]
 async fn corpus_of_recorded_outputs() {
     let (runs, others) = match recorded() {
@@ -178,7 +178,8 @@ fn ended(stdout: &str, exit: i32) -> Canned {
     Canned(outcome)
 }
 
-/// Instance ids of windlass begin with a letter, so the recorded one is replaced.
+/// Judges the output of a launch. The function replaces the first character of the recorded instance id by `a`, because
+/// instance ids of windlass begin with a letter.
 async fn launched(run: &Recorded, id: &str) -> Result<(), Failure> {
     let own = format!("a{}", &id[1..]);
     let mut call = call("Install", false);

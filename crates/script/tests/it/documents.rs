@@ -37,7 +37,7 @@ fn call(action: &str) -> Call {
     world().call(action).property("size", 3).property("on", "yes").property("note", "two\nlines")
 }
 
-/// Returns the name of the job of a call, and its input.
+/// Performs a call. Returns the name and the input of the job that the call starts.
 async fn read(call: Call) -> String {
     let place = Place::new();
     Script::default().perform(&place, &[call]).await.remove(0).unwrap();

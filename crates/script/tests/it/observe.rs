@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use windlass_driver::contract::{Purpose, Query};
-use windlass_driver::{Call, Driver, Observation};
+use windlass_driver::{Call, Driver, Observation, Question};
 use windlass_executor::{Captured, End, Outcome, Timestamp};
 use windlass_model::{Action, Transition};
 use windlass_script::Script;
@@ -24,9 +24,13 @@ fn world() -> World {
 
 /// Returns the observation for each action when the health check prints `stdout`.
 async fn seen(stdout: &str) -> String {
+    seen_for(Question::Health, stdout).await
+}
+
+async fn seen_for(question: Question, stdout: &str) -> String {
     let mut rows = Vec::new();
     for action in ACTIONS {
-        let call = world().call(action).natural("i-1");
+        let call = Call { question, ..world().call(action).natural("i-1") };
         let observed = Script::default().observe(&exited(stdout), &[call]).await.remove(0).unwrap();
         rows.push(format!("{action:9} {:?}", observed.observation));
     }
@@ -44,6 +48,30 @@ async fn active() {
     Uninstall Differs("it is still there")
     Join      CannotTell("a health check doesn't show whether Join was done")
     "#);
+}
+
+/// The instance was converging. Its status says that the change has ended, so each action has succeeded whose effect the
+/// status does not contradict.
+#[tokio::test]
+async fn settled() {
+    insta::assert_snapshot!(seen_for(Question::Settled, "instances: {i-1: {$set: {status.flags.active: true}}}").await, @r#"
+    Install   Reached
+    Configure Reached
+    Start     Reached
+    Integrity Reached
+    Stop      Differs("it is still active")
+    Uninstall Differs("it is still there")
+    Join      Reached
+    "#);
+    insta::assert_snapshot!(seen_for(Question::Settled, "instances: {i-1: {$set: {status.flags.active: false}}}").await, @"
+    Install   Reached
+    Configure Reached
+    Start     Reached
+    Integrity Reached
+    Stop      Reached
+    Uninstall Reached
+    Join      Reached
+    ");
 }
 
 /// The launch failed before it reported the natural id of the instance. A health check would look for another id, and

@@ -34,7 +34,7 @@ fn problems(validator: &Validator, text: &str) -> Vec<String> {
     validator.iter_errors(&data).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
-/// Reads a text as scripts do.
+/// Reads the input or output document of a script.
 pub(crate) fn value(text: &str) -> Value {
     let root = load_one(&Source::new("a.yaml", text), &LoadOptions::default()).into_result().unwrap().0;
     root.map_or(Value::Null, |root| root.to_value(Reading::Script))
@@ -237,7 +237,7 @@ proptest! {
     }
 }
 
-/// Conflicts are known to the reader alone.
+/// Two operations of an update conflict. [`Update::parse`] must report the conflict. The schema must accept the update.
 #[test]
 fn conflicts_are_left_to_the_reader() {
     let update = json!({"status": {"message": "a"}, "$set": {"status.flags.active": true}});

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use windlass_driver::{Binding, Bindings, Call, Failure, Location, Package, PrivateState};
+use windlass_driver::{Binding, Bindings, Call, Failure, Location, Package, PrivateState, Question};
 use windlass_model::record::PackageFile;
 use windlass_model::resolve::Resolved;
 use windlass_model::{Action, Transition};
@@ -103,7 +103,7 @@ pub(crate) fn call(word: &str, package: Package, properties: BTreeMap<String, Va
         arguments: BTreeMap::new(),
         pair: None,
         open_commands: Vec::new(),
-        is_lost: false,
+        question: Question::Health,
         private: PrivateState::default(),
         package: Arc::new(package),
         binding,
@@ -117,7 +117,7 @@ pub(crate) fn shown(failure: &Failure) -> String {
     format!("{:?}: {}{detail}", failure.kind, failure.message)
 }
 
-/// Modifications of a call for tests.
+/// Methods with which tests change a call.
 pub(crate) trait With: Sized {
     fn natural(self, id: &str) -> Self;
     fn property(self, name: &str, value: impl Into<Value>) -> Self;

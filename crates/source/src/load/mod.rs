@@ -130,11 +130,10 @@ fn repair(source: &Arc<Source>, draft: &mut Draft<'_>, outcome: &Outcome, found:
 /// In two cases, an earlier repair was wrong. The function then does not report `cause`. It returns edits that remove
 /// each line that the repair of `cause` would change. The two cases are:
 ///
-/// - An earlier report already shows the same error, and suggests a fix. The repair that followed this report did not
-///   remove the error. So the function deletes the fix from the earlier report.
-/// - The report of `cause` would suggest a fix, and the repair of `cause` would change text that an earlier repair has
-///   already changed. The function then assumes that the earlier repair, and not the author, has caused the error. The
-///   author can't fix an error that the author's text does not contain.
+/// - An earlier report with a fix already shows the same error. The function deletes this fix, because the earlier
+///   repair did not remove the error.
+/// - The report of `cause` suggests a fix, but the repair of `cause` would change the text of an earlier repair. The
+///   function assumes that the earlier repair, and not the author, has caused the error.
 fn settle(draft: &Draft<'_>, cause: Cause, found: &mut Diagnostics) -> Option<Vec<Edit>> {
     let Some(repair) = cause.repair else {
         found.push(cause.diagnostic);

@@ -25,8 +25,8 @@ pub(super) struct Outcome {
     pub(super) quoted: Vec<Range<usize>>,
     /// Whether an unquoted scalar contains characters that are invisible, or that only look like a space.
     pub(super) invisible: bool,
-    /// The places where the content of a line begins with `\#`, as byte offsets in the [`Draft`]. The author of
-    /// such a line meant a comment.
+    /// The byte offsets in the [`Draft`] at which the content of a line begins with `\#`. In YAML, such a line is text,
+    /// but its author meant a comment.
     pub(super) escaped_comments: Vec<usize>,
     /// Syntax error at which the parser stopped; absent if the parser met no syntax error.
     pub(super) error: Option<Failure>,

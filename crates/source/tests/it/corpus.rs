@@ -73,7 +73,7 @@ fn corpus_assemblies() {
     conclude(NAME, passed, &failures, &excluded);
 }
 
-/// Verdict on a file that is not a failure.
+/// A verdict that does not make the test fail.
 enum Verdict {
     Right,
     /// The file is valid except for duplicate keys. The manifest of the corpus was created with a reader that silently

@@ -111,9 +111,9 @@ fn depth_is_limited() {
 }
 
 proptest! {
-    /// The reader and `serde_json` accept the same texts, and read them as the same data. The texts have no
-    /// exponents, because a number that is too large for every type is text in this crate and an error in
-    /// `serde_json`.
+    /// The reader and `serde_json` accept the same texts, and read them as the same data. The texts have no exponents.
+    /// With an exponent, a number can be too large for every type. `serde_json` reports an error for such a number, but
+    /// this crate reads it as text.
     #[test]
     fn agrees_with_serde_json(text in "[\\[\\]{}:,\"ab\\\\/u0-9.+\\- \n]{0,24}") {
         let loaded = load_one(&Source::new("f", text.clone()), &LoadOptions::json());

@@ -1,5 +1,5 @@
-//! Tests the page of every code. The example of a page causes exactly the page's code, and the fixed example
-//! does not cause it.
+//! Tests the documentation page of every diagnostic code. The example on a page must cause exactly the page's code. The
+//! fixed example must not cause this code.
 
 use serde::Deserialize;
 use windlass_source::testing::{page_problems, repaired_pages};

@@ -175,9 +175,8 @@ impl Parts {
         Eval::later(Arc::new(rebuild(&mut self)), info)
     }
 
-    /// Returns the new expression for one part: the part itself, or what remains of it. The first call is for the part
-    /// that was evaluated first, the second call for the next part, and so on. For an example, see
-    /// [`later`](Self::later).
+    /// Returns the remaining expression of the next part. The parts come in the order in which they were evaluated. For
+    /// an example, see [`later`](Self::later).
     pub(crate) fn next(&mut self) -> Child {
         self.taken += 1;
         self.pushed[self.taken - 1].clone()

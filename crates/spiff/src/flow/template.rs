@@ -50,9 +50,9 @@ pub(super) fn substitution(template: &Arc<dyn TemplateValue>) -> Child {
     Arc::new(Expr::Substitution(Arc::new(Expr::Known(Value::Template(template.clone())))))
 }
 
-/// Converts a node of a stub to the node that a document takes over from this stub. A node with the marker
-/// `&dynamic` contains a template, or was created from one. The function replaces such a node by an expression that
-/// instantiates the template again. Any other node stays unchanged.
+/// Prepares a node of a stub for the document that takes over this node. A node with the marker `&dynamic` contains a
+/// template, or was created from one. The function replaces such a node by an expression that instantiates the template
+/// again. Any other node stays unchanged.
 pub(super) fn instantiated(stub: Node) -> Node {
     let annotations = stub.annotations();
     if !annotations.flags.has(Flags::DYNAMIC) {

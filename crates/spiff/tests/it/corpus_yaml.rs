@@ -1,5 +1,5 @@
-//! Compares how this crate and the original read and write YAML. The probes of the corpus are YAML texts to read, and
-//! strings to write.
+//! Compares this crate with the original, the Go program spiff++. Each probe of the corpus is a YAML text to read, or a
+//! string to write as YAML.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use windlass_spiff::yaml::{read_document, to_yaml, value_to_yaml};
 
 use crate::typed::typed;
 
-/// Probes that differ, each with its reason.
+/// The ids of the probes that the test excludes, each with the reason.
 const EXCLUDED: &[(&str, &str)] = &[];
 
 #[expect(clippy::disallowed_methods, reason = "the tests' own setting: where the corpus is")]

@@ -5,10 +5,10 @@ use std::process::Command;
 use windlass_source::Source;
 use windlass_spiff::{Engine, Features, Limits};
 
-/// Address space of such a process in KiB: 256 MiB.
+/// The size of the limited address space in KiB: 256 MiB.
 const LIMIT: u32 = 256 * 1024;
 
-/// Variable that marks such a process.
+/// The environment variable that marks the separate process with the limited address space.
 const INSIDE: &str = "WINDLASS_TEST_CONFINED";
 
 /// Returns true if this process has little memory. Otherwise, runs the test `name` in such a process, asserts that the

@@ -200,7 +200,7 @@ where
 pub(super) struct WriterThread {
     /// The only connection through which this program writes to the open store.
     pub(super) db: Connection,
-    /// The file, for messages.
+    /// The path of the store's file. Error messages show this path.
     pub(super) path: Arc<PathBuf>,
     /// Maximum time to wait for writers of other programs.
     pub(super) busy: Duration,

@@ -86,7 +86,7 @@ impl Cut {
         self.0.left.load(Ordering::SeqCst) == 0
     }
 
-    /// Counts a batch, and tells whether it is applied.
+    /// Counts one more commit of the simulated program. Returns true if the store must apply the batch of this commit.
     fn applies(&self) -> bool {
         let left = self.0.left.load(Ordering::SeqCst);
         self.0.left.store(left.saturating_sub(1), Ordering::SeqCst);

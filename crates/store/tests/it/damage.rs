@@ -124,7 +124,8 @@ async fn locked_while_it_is_written() {
     assert_eq!(store.commit(&anew, batch("anew")).await.unwrap(), Seq(1));
 }
 
-/// Orders that wait together share a transaction. Refused and faulty orders fail alone.
+/// Several batches wait for the writer, and one of them is faulty. The store must write the batches in one transaction,
+/// and must refuse only the faulty batch.
 #[tokio::test]
 async fn one_transaction_for_many_batches() {
     let place = Place::new();

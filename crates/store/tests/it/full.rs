@@ -20,7 +20,8 @@ async fn messages(store: &dyn Store) -> Vec<String> {
     events.iter().map(|event| message(&event.draft).to_owned()).collect()
 }
 
-/// SQLite reports a file at its size limit like a full disk.
+/// A batch exceeds the size limit of the store's file. SQLite then reports a full disk. The store must contain no part
+/// of the batch.
 #[tokio::test]
 async fn a_batch_without_room_is_not_there_at_all() {
     let place = Place::new();

@@ -81,7 +81,7 @@ impl Place {
         error.to_string().replace(&self.folder.path().display().to_string(), "PLACE")
     }
 
-    /// Opens a connection of another program.
+    /// Opens a connection to the store's file, as another program would.
     pub(crate) fn stranger(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(self.path()).unwrap()
     }

@@ -192,8 +192,8 @@ fn json_patch(case: &Value) -> Outcome {
     }
 }
 
-/// Tells whether a patch has an operation that no update can express. Such an operation reads the document,
-/// or names the whole document, an entry of a list or an empty key.
+/// Tells whether a JSON Patch has an operation that no update can express. Such an operation is a `test`, `move` or
+/// `copy`, or its path names the whole document, an entry of a list or an empty key.
 fn names_no_field(patch: &Value) -> bool {
     patch.as_array().into_iter().flatten().any(|operation| {
         let pointer = operation["path"].as_str().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Inspects documents without functions of the algebra.
+//! Functions that inspect documents. They do not use the operations on updates, because the tests check these
+//! operations.
 
 use serde_json::Value;
 use windlass_update_ops::{Path, Shape};

@@ -64,7 +64,8 @@ proptest! {
         }
     }
 
-    /// The search for conflicts and ancestors relies on this property of the order of paths.
+    /// In sorted order, a path lies between `a` and a path below `a`. The path must be below `a`, too. The search for
+    /// conflicts and ancestors relies on this rule.
     #[test]
     fn paths_between_an_ancestor_and_a_descendant_descend_from_the_ancestor(
         a in "[ab.]{1,6}", b in "[ab.]{1,6}", c in "[ab.]{1,6}"

@@ -38,7 +38,7 @@ pub enum ApplicationError {
     TitleTaken {
         /// The title to publish.
         title: String,
-        /// The short name of both titles.
+        /// The short name of `title` and of `by`.
         name: AssemblyName,
         /// The title that is already published.
         by: String,

@@ -233,8 +233,8 @@ impl Launcher<'_> {
         }
     }
 
-    /// Checks the health of an application, because the check may report the result of an open command. If a script
-    /// reports that the application is destroyed, removes the application, and returns `true`.
+    /// Checks the health of an application. If the health check reports that the application is destroyed, removes the
+    /// application, and returns `true`.
     ///
     /// If the factory of the application has several running applications, the report is not believed, and the
     /// application stays; see [`Absence::Doubted`].

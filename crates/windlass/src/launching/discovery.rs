@@ -266,7 +266,7 @@ struct Search<'a> {
     location: &'a str,
     application: &'a Launchable<'a>,
     dry_run: bool,
-    /// The exports of applications whose instances the factory may find, by natural id.
+    /// The exports of applications whose instances the factory may find. Each key is the natural id of an instance.
     exported: &'a BTreeMap<String, Vec<Export>>,
     stop: &'a Stop,
 }

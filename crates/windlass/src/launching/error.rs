@@ -105,7 +105,7 @@ pub enum LaunchError {
          chooses another name"
     )]
     NameInUse(AssemblyName),
-    /// An open request has the requested name, such as a queued launch.
+    /// An open request, such as a queued launch, has the requested name.
     #[error(
         "the name `{name}` is reserved by {request}; execute {request} with `windlass run`, withdraw it with `windlass cancel \
          {name} {request}`, or choose another name with `--name`"

@@ -9,7 +9,7 @@ use windlass_secret::SecretRef;
 use windlass_store::Snapshot;
 
 /// Returns the recorded parameters of an application. The result contains the values of secrets, not references to
-/// them. The numbers and booleans in these values are texts, because every secret is stored as a text.
+/// them. A secret number or boolean is a text in the result, because every secret is stored as a text.
 pub(super) fn given(snapshot: &Snapshot) -> BTreeMap<String, Value> {
     let root = snapshot.assembly.topology.root();
     let value = |(name, recorded): (&PropertyName, &Value)| {

@@ -24,9 +24,9 @@ pub enum SavedPlanError {
     /// The plan belongs to another project.
     #[error("the plan was made for another project, {made}; this is {here}")]
     OtherProject {
-        /// The root folder of the project in which the plan was made, in backticks.
+        /// The path of the root folder of the project in which the plan was made. The path is enclosed in backticks.
         made: String,
-        /// The root folder of the project that is open, in backticks.
+        /// The path of the root folder of the open project. The path is enclosed in backticks.
         here: String,
     },
     /// The inputs of the plan have changed, or the state of the assembly has changed.

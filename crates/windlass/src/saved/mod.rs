@@ -42,10 +42,9 @@ pub struct SavedPlan {
     /// The inputs of the intent `up`; `None` for other intents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     up: Option<Recipe>,
-    /// The file with the assembly's descriptor, if the intent is a `down` with the packages on disk. `None` for
-    /// other intents, and for a `down` with the pinned packages. When the plan is applied, windlass searches for
-    /// the packages in the folders around this file. [`DiskCatalog::around`](windlass_project::DiskCatalog::around)
-    /// lists these folders.
+    /// The file with the assembly's descriptor. When windlass applies the plan, it searches for the packages in the
+    /// folders around this file; see [`DiskCatalog::around`](windlass_project::DiskCatalog::around). Only a `down` with
+    /// the packages on disk needs the file. For any other plan, the value is `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     packages_around: Option<PathBuf>,
     /// The parts to which the intent `down` is limited.

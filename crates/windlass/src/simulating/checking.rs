@@ -177,7 +177,7 @@ impl Host<'_> {
     /// Returns the results of a health check of the applications in `part` without a call of the driver. The method
     /// takes the output of the script from the file of answers, and reads the results from this output.
     ///
-    /// Returns `None` in two cases. The caller must then call the driver:
+    /// If the caller must call the driver instead, returns `None`. There are two such cases:
     ///
     /// - The simulation has a runtime, and the file has no answer for any of the applications. The driver really runs
     ///   the script.

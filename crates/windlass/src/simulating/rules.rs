@@ -104,13 +104,12 @@ pub(super) struct Rule {
     /// The virtual duration of the script.
     pub(super) takes: Duration,
     pub(super) says: Says,
-    /// The update of the answer, parsed once for each entry of [`Cast::titles`], in the same order. The applications of
-    /// different entries can have instance documents of different shapes. If the update does not fit the shape of an
-    /// entry, the parsed update for this entry is `None`.
+    /// If the answer is an update of a health check, the list contains the parsed update for each entry of
+    /// [`Cast::titles`], in the same order. If the update does not fit the instance documents of an entry, the parsed
+    /// update for this entry is `None`.
     ///
-    /// The list is empty if the update contains a placeholder such as `<name>`, because each use of the answer then
-    /// gives a different update. The list is also empty for any answer that is not an update of a health check. See
-    /// [`Rule::new`].
+    /// The list is empty for any other answer. The list is also empty if the update contains a placeholder such as
+    /// `<name>`, because each use of the answer then gives a different update. See [`Rule::new`].
     pub(super) parsed: Vec<Option<Update>>,
 }
 

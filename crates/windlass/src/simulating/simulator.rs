@@ -45,7 +45,7 @@ pub struct SimulationInput {
     pub from: Timestamp,
     /// The interval of health checks; `None` for a simulation without health checks.
     pub health: Option<Duration>,
-    /// The simulation launches this number of applications at the beginning, for each manifest of an application.
+    /// The number of applications that the simulation launches from each application manifest at the beginning.
     pub count: u32,
     /// The seed from which the ids of instances are generated.
     pub seed: u64,

@@ -161,8 +161,8 @@ pub struct BecauseView {
     pub clause: String,
     /// The place of the declaration that causes the wait.
     pub origin: Option<Origin>,
-    /// True if the list already contains the waits of the awaited step at an earlier place. The list then does not
-    /// repeat them after this entry. False if the awaited step has no waits.
+    /// Whether the waits of the awaited step are left out after this entry, because the list already contains them at
+    /// an earlier place.
     pub repeated: bool,
 }
 

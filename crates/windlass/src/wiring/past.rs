@@ -95,8 +95,8 @@ pub(super) async fn forget(store: &dyn Store, factory: &AssemblyName) -> Result<
 
 /// Adds changes to `batch` that move the stored [`PastTargets`] of a factory from its old name to its new name.
 ///
-/// Without this move, the dangling references of the renamed factory would count as pending. A new factory with the
-/// old name would read targets that do not belong to it.
+/// Without this move, the renamed factory would have no past targets, and its dangling references would count as
+/// pending. A new factory with the old name would get the past targets of the renamed factory.
 pub(crate) async fn move_past_targets(
     store: &dyn Store,
     renaming: &Renaming,

@@ -44,7 +44,7 @@ pub(crate) struct Wiring {
 pub(crate) enum Mapping {
     /// The mapping receives the instances of the factory with this name.
     Bound(AssemblyName),
-    /// The mapping receives no instances. The text is the reason.
+    /// The factory receives no instances through the mapping. The text states the reason.
     Open(String),
 }
 

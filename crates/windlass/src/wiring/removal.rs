@@ -162,11 +162,11 @@ impl Wiring {
         Ok(launched)
     }
 
-    /// Finds the references to the application `removal.name` from instances of `factory` in one environment. Adds
-    /// each reference to `removal.keys`, and the application of the referring instance to `removal.by`.
+    /// Finds the applications of `factory` that refer to the application `removal.name`, in one environment.
+    /// `removal.by` receives the names of these applications, and `removal.keys` receives their references.
     ///
-    /// The parameter `of` is the factory to which the application `removal.name` belongs. Some pins of `factory`
-    /// receive instances of the factory `of`, and `mappings` contains the ids of these pins.
+    /// `of` is the factory that owns the application `removal.name`. `mappings` contains the ids of the pins through
+    /// which `factory` receives instances of the factory `of`.
     async fn instances_with(
         &mut self,
         environment: &DocumentName,

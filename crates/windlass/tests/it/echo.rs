@@ -1,4 +1,4 @@
-//! A driver of an embedding program, for tests.
+//! A driver for tests. A program that embeds windlass can add such a driver of its own.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -41,7 +41,7 @@ impl Shop {
         AssemblyInput::new(self.folder.path().join("shop"))
     }
 
-    /// Prepares to create or change the assembly.
+    /// Prepares the intent `up` for the assembly. The caller runs the returned [`Started`].
     pub(crate) async fn up(&self) -> Result<Started, windlass::Error> {
         self.windlass.up(self.input(), &Stop::default()).await
     }

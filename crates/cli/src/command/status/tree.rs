@@ -97,11 +97,10 @@ fn is_large(element: &ElementView) -> bool {
     element.kind == ElementKind::Group && element.components.len() > FEW
 }
 
-/// Returns the number of Active nodes of a large cluster as text, such as `95 of 100 Active`. The argument `nodes`
-/// contains the parts that share a line of the tree.
+/// If a line of the tree shows one large cluster, returns the number of Active nodes, such as `95 of 100 Active`. The
+/// argument `nodes` contains the parts of the line.
 ///
-/// Returns `None` in three cases: several parts share the line, the only part is not a large cluster, or all nodes of
-/// the cluster are Active.
+/// Returns `None` for other lines, and for clusters whose nodes are all Active.
 fn active(nodes: &[&ElementView]) -> Option<String> {
     let [node] = nodes else { return None };
     let all = node.components.len();

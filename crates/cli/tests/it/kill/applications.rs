@@ -147,8 +147,8 @@ impl Cloud {
     /// Runs a command, and kills it at a random time. In one of four cases, the supervisors of its jobs are
     /// killed too.
     ///
-    /// The supervisor of a removal is never killed, because a removal without a result would poll the health
-    /// check until its timeout.
+    /// The supervisors of a removal are never killed. Without the result of the destroy script, the next removal would
+    /// repeat the health check until a timeout.
     fn killed(&mut self, kind: &'static str, args: &[&str]) {
         // The recorded duration may be too long, because later commands run faster with warm caches.
         let limit = self.lasts.get(kind).map_or(Duration::from_secs(1), |lasts| *lasts * 3 / 4);

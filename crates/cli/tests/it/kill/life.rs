@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use crate::env::TestEnv;
 
-/// One command of a life: its arguments, and the maximum number of kills before it runs undisturbed.
+/// A command that the test executes. The test kills the command at most `kills` times, and then runs the command to its
+/// end.
 #[derive(Clone, Copy)]
 pub(crate) struct Act {
     pub(crate) args: &'static [&'static str],
@@ -26,7 +27,7 @@ pub(crate) struct Checks {
     pub(crate) trace: fn(&TestEnv) -> Vec<String>,
     /// Runs after every act except the last.
     pub(crate) up: fn(&TestEnv),
-    /// Runs after the last act, which takes everything down.
+    /// Runs after the last act. This act removes the assembly.
     pub(crate) down: fn(&TestEnv),
 }
 
@@ -78,7 +79,7 @@ pub(crate) fn given(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// A project and its acts.
+/// A project, and the acts that the test executes in this project.
 pub(crate) struct Life {
     env: TestEnv,
     name: &'static str,

@@ -82,8 +82,8 @@ fn a_repair_waits_for_no_batch() {
     on_virtual_time(to_and_fro(&a, &b, trouble, false, [death(33), None, None]));
 }
 
-/// A plan creates a pair in one batch, and re-creates it in a later batch. The target has the modifier `pre`, so the
-/// first pair must last until the target has come up.
+/// A plan creates a pair in one batch, and removes and re-creates the pair in a later batch. The pair must exist when
+/// its target comes up. Therefore, the plan must not remove the pair before the target has come up.
 #[test]
 fn a_pair_lasts_until_its_target_has_come_up() {
     let reader = |reads| part(0, 1, 0, false, Some(reads));

@@ -47,7 +47,8 @@ fn question() -> impl Strategy<Value = Question> {
 }
 
 impl Question {
-    /// Asks the question, and asserts that unchanged assemblies (`still`) are healthy.
+    /// Runs the health check or the query. If the checked assembly is in `still` (the unchanged assemblies), asserts
+    /// that it is healthy.
     async fn ask(&self, session: &Session, number: usize, still: &[&str]) {
         tokio::time::sleep(Duration::from_millis(self.after)).await;
         let (engine, _) = session.rig.engine();

@@ -16,7 +16,7 @@ use windlass_model::{Action, Transition};
 
 use super::world::{Seen, World};
 
-/// The driver of a world.
+/// The driver of these tests. Its jobs change a simulated [`World`].
 pub(super) struct Hand(pub(super) World);
 
 pub(super) const KIND: &str = "hand";
@@ -135,7 +135,7 @@ impl Driver for Hand {
         let look = |call: &Call| {
             let (seen, natural, out) = self.0.look(call.id.as_str());
             let observation = match seen {
-                _ if self.0.is_converging(&call.element) => Observation::Converging,
+                _ if self.0.is_converging(&call.element) => self.0.not_ready(call),
                 Seen::All => Observation::Reached,
                 Seen::Half => Observation::Differs("it is not as it should be".to_owned()),
                 // The instance exists before these actions, so it still exists if they have done nothing.

@@ -153,7 +153,7 @@ proptest! {
 /// Requests the lease of an assembly repeatedly from another machine, and releases it immediately. Never
 /// returns.
 ///
-/// If the function gets the lease that a process of the assembly holds, this process ends.
+/// The store must refuse each request that arrives while a process holds the lease.
 fn rivals(session: &Session, millis: i64) -> impl Future<Output = ()> + use<> {
     let store = session.rig.store_at(millis);
     let mut holder = windlass_store::Holder::current("rival");
@@ -168,7 +168,7 @@ fn rivals(session: &Session, millis: i64) -> impl Future<Output = ()> + use<> {
     }
 }
 
-/// Nothing is related to a part whose Stop has failed in the same process.
+/// If the Stop of a part fails, the same process must not create relationships of this part.
 #[test]
 fn a_broken_part_whose_stop_fails_is_not_related() {
     let none =

@@ -109,8 +109,8 @@ fn on_virtual_time(test: impl Future<Output = ()>) {
     runtime.expect("there are threads").block_on(test);
 }
 
-/// Executes some intents with faults, and removes old records after some of them. Then brings the assembly up and down
-/// without faults.
+/// Executes intents while random faults occur. After some of the intents, removes old records. Then brings the assembly
+/// up and takes it down without faults.
 async fn come_true(session: &mut Session, wishes: &[Wish], one: &Topology, other: &Topology) {
     session.luck(false);
     for wish in wishes {
@@ -218,7 +218,7 @@ proptest! {
         });
     }
 
-    /// Failed changes of clusters return to the last version that all parts have reached.
+    /// If a change of a cluster fails, windlass must restore the last version that all parts have reached.
     #[test]
     fn clusters_roll_back((a, b) in versions(), (trouble, moves) in trouble(), wishes in proptest::collection::vec(wish(), 2..7), fails in 2..8_u64) {
         // Clusters with odd values demand a rollback. The values of the two versions differ.

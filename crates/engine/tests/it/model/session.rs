@@ -112,7 +112,8 @@ impl Session {
         pruned.expect("no process runs");
     }
 
-    /// Checks an automatic rollback: it restores the version of the last completed process of the whole assembly.
+    /// Checks which version an automatic rollback has restored. It must be the version of the last completed process
+    /// that was not limited to some parts.
     async fn note_end(&self, ended: &Ended) {
         let topology = self.rig.store.load(&ended.process.assembly).await.expect("the store is readable");
         let topology = topology.map(|snapshot| snapshot.assembly.topology);
@@ -321,7 +322,7 @@ impl Session {
         assert_eq!(self.rig.jobs.left(), 0);
     }
 
-    /// Tells whether no element must be replaced, and clears the list.
+    /// Empties `lost`, the set of elements that must be replaced. Returns whether the set was already empty.
     pub(super) fn replaced_all(&mut self) -> bool {
         std::mem::take(&mut self.lost).is_empty()
     }

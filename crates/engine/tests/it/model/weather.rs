@@ -35,8 +35,8 @@ impl Weather {
         Self { changes: vec![(0, Change::Late(millis))] }
     }
 
-    /// Returns the faults for a test that itself makes the writes of one assembly fail. The returned value does not
-    /// cause these failures. It only records that they are expected.
+    /// Returns a value for tests that themselves make the writes to one assembly fail. The value causes no faults. It
+    /// only states that these failures are expected.
     pub(super) fn sabotaged() -> Self {
         Self { changes: vec![(0, Change::Sabotage)] }
     }

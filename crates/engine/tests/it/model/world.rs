@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::Instant;
-use windlass_driver::Call;
+use windlass_driver::{Call, Observation, Question};
 use windlass_executor::Job;
 use windlass_lifecycle::HalfMade;
 use windlass_lifecycle::testing::{Ground, Luck};
@@ -79,7 +79,8 @@ struct Inner {
     notice: Duration,
     /// Elements whose last Stop has failed.
     unstopped: BTreeSet<ElementName>,
-    /// Operations of relationships whose outcome the engine does not know: a job of theirs was lost.
+    /// Operations of pairs. The engine does not know the outcome of such an operation, because a job of the operation
+    /// was lost.
     doubtful_ties: BTreeSet<(PairKey, u8)>,
     /// The resources that may be partly removed, because their removal failed or was interrupted.
     half_gone: BTreeSet<ElementName>,
@@ -266,6 +267,19 @@ impl World {
             inner.converging.remove(element);
         }
         waits
+    }
+
+    /// Returns a random observation of an instance that is converging. If the call was lost, the observation is exact.
+    pub(super) fn not_ready(&self, call: &Call) -> Observation {
+        if call.question != Question::Settled {
+            return Observation::Converging;
+        }
+        match self.lock().trouble.luck.draw() % 4 {
+            0 => Observation::Converging,
+            1 => Observation::Differs("it is not ready".to_owned()),
+            2 => Observation::CannotTell("its state is unknown".to_owned()),
+            _ => Observation::Unanswered,
+        }
     }
 
     pub(super) fn observable(&self) -> bool {

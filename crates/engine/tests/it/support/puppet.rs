@@ -31,9 +31,9 @@ pub(crate) enum Act {
     PublishMore(&'static str, Value),
     /// Runs its job, whose answer then can't be used.
     Garble,
-    /// Runs its job, then reports this.
+    /// Runs its job, then returns the given report.
     Answer(Report),
-    /// Hides a secret before its next act.
+    /// Runs its job, then registers this text as a secret, and continues with the next act for the same call.
     Hide(&'static str),
     /// Makes an id durable, then fails.
     CheckpointThenFail(&'static str),
@@ -86,7 +86,7 @@ struct State {
     observable: bool,
     names: bool,
     idle: bool,
-    /// The message of the panic of each question about an action.
+    /// If set, the driver panics with this message when the engine asks about an action.
     panics_when_asked: Option<&'static str>,
     keeps: Keeps,
     batch: Option<String>,
@@ -127,7 +127,7 @@ impl Strings {
         self.lock().panics_when_asked = message;
     }
 
-    /// Makes health checks observe batches.
+    /// Makes the driver check several elements in one observation.
     pub(crate) fn observe_in_batches(&self) {
         let mut state = self.lock();
         (state.batch, state.observable) = (Some("all".to_owned()), true);

@@ -23,7 +23,7 @@ pub(crate) trait World: Send + Sync {
     /// Applies the effects of a job at its end.
     fn ends(&self, job: &Job) -> Ending;
 
-    /// Applies the effects of a job that is stopped in between.
+    /// Applies the effects of a job that is cancelled before its end.
     fn stops(&self, job: &Job);
 }
 
@@ -58,7 +58,7 @@ struct Table {
     queued: Vec<String>,
     /// The free disk space in bytes; `None` if unknown.
     free: Option<u64>,
-    /// The programs whose answers do not fit on the disk.
+    /// The programs whose answers are lost, as if the disk were full.
     cut: Vec<String>,
     /// The duration of jobs, by program.
     durations: BTreeMap<String, Duration>,
@@ -122,7 +122,7 @@ impl Jobs {
         self.lock().durations.insert(program.to_owned(), duration);
     }
 
-    /// Makes no more jobs be lost.
+    /// Cancels the losses that [`Jobs::lose`] has requested.
     pub(crate) fn lose_none(&self) {
         self.lock().losses.clear();
     }
@@ -162,7 +162,8 @@ impl Jobs {
         self.lock().submitted.iter().map(|(_, id)| id.to_string()).collect()
     }
 
-    /// Returns the programs that ran after each submission so far.
+    /// Returns one list for each submission of a job so far: the programs that were running immediately after the
+    /// submission.
     pub(crate) fn crowds(&self) -> Vec<Vec<String>> {
         self.lock().crowds.clone()
     }

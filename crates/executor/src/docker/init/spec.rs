@@ -23,9 +23,9 @@ pub(crate) struct Spec {
     pub(crate) grace: Duration,
     /// Number of bytes of stdout and of stderr that the outcome keeps.
     pub(crate) keep: [u64; 2],
-    /// The storage limit of each stream in bytes. If the number of the stream in `keep` is larger, that number is the
-    /// limit. Bytes up to the limit are reported while the job runs. After the end of the job, the last of the further
-    /// bytes are reported: at most half of the stream's number in `keep`.
+    /// The storage limit of each stream: the maximum number of bytes that are reported while the job runs. If the entry
+    /// of the stream in `keep` is larger, that entry is the limit. Of the bytes beyond the limit, only the last ones
+    /// are reported, after the end of the job.
     pub(crate) spill: u64,
     /// Whether the job continues when its client has gone.
     pub(crate) must_finish: bool,

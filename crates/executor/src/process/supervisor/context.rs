@@ -30,7 +30,7 @@ pub(crate) struct Context {
     pub(crate) sandboxes: Rc<SandboxFactory>,
     pub(crate) prewarmed: Rc<PrewarmedSandboxes>,
     pub(crate) groups: Groups,
-    /// Storage in memory for short streams of jobs.
+    /// Storage in memory for the stdout and stderr of jobs, if they are short.
     pub(crate) memory: Memory,
 }
 

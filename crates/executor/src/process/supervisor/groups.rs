@@ -123,13 +123,12 @@ impl Groups {
         None
     }
 
-    /// Tells whether the kernel lets a new process live in a control group. The first call tests this in the control
-    /// group `group`. The result is remembered, and applies to all groups.
+    /// Tells whether the kernel lets a new process live in a control group. The first call starts a child process in
+    /// `group` as a test. The result is remembered, and applies to all groups.
     ///
-    /// The test starts a child process in `group`. The child runs no job. Linux 6.18 kills the child in one situation:
-    /// the supervisor runs in a control group that was killed as a whole (by `cgroup.kill`) before the supervisor
-    /// entered it. Then a job without limits runs without a control group. A job whose limits need a control group
-    /// can't run.
+    /// Linux 6.18 kills the child if the supervisor's own control group was killed as a whole (by `cgroup.kill`) before
+    /// the supervisor entered it. If the result is `false`, a job without limits runs without a control group, and a
+    /// job whose limits need a control group can't run.
     fn lets_children_live(&self, group: &Group) -> bool {
         *self.tried.get_or_init(|| group.entrance().is_ok_and(|entrance| lives(&entrance)))
     }

@@ -51,7 +51,7 @@ use crate::{
 /// Maximum time to create a sandbox, and maximum time to close it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Maximum number of bytes that are read from `bwrap`, such as its error output.
+/// Maximum number of bytes of each text that is read from `bwrap`, for example of its error messages.
 const LAST_WORDS: u64 = 2048;
 
 /// Path by which `bwrap` executes the program of the sandbox's first process: file descriptor 3 of `bwrap`.

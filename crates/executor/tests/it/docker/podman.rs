@@ -38,10 +38,9 @@ pub(super) enum Who {
     User(String, u32),
 }
 
-/// Starts the service. If root is the user, the service ends together with this program: a thread of this program waits
-/// for the service. When this thread ends, the service gets a signal. The service of an ordinary user becomes another
-/// process during its start, and this process gets no such signal. Therefore the service of an ordinary user ends after
-/// a minute without requests.
+/// Starts the service. The kernel kills the service of root when the thread that has started the service ends. This
+/// thread waits until the end of the program. The service of an ordinary user moves to a new process, which the kernel
+/// does not kill. So this service ends after a minute without requests.
 pub(super) fn start(who: &Who) -> Result<PathBuf, String> {
     if !rustix::process::geteuid().is_root() {
         return Err("its service is started as root".to_owned());

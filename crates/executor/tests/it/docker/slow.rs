@@ -34,7 +34,7 @@ struct Gate {
 
 #[derive(Default)]
 struct Held {
-    /// Text in the path of the calls to hold.
+    /// A call is held if its path contains this text.
     about: Mutex<Option<String>>,
     /// Number of calls that are being held.
     calls: watch::Sender<usize>,
@@ -119,7 +119,8 @@ async fn forward(client: UnixStream, engine: UnixStream, held: Arc<Held>) {
 struct World {
     place: Place,
     gate: Gate,
-    /// An engine without the gate, for calls that block the thread.
+    /// A direct connection to the engine. It is for calls that block the thread, because such a call also blocks the
+    /// gate.
     direct: Engine,
     _folder: tempfile::TempDir,
 }

@@ -346,7 +346,8 @@ async fn what_a_job_leaves_running_in_its_container_is_named() {
     are_left_clean(&place, "nobody").await;
 }
 
-/// `docs/security.md` lists the attempts that profiles of engines allow.
+/// Each attempt of a job to leave its container must fail, unless the profile of the engine may allow the attempt.
+/// `docs/security.md` lists these exceptions.
 #[tokio::test]
 async fn no_attack_of_a_job_leaves_its_container() {
     let Some(place) = Place::new("no_attack_of_a_job_leaves_its_container").await else { return };

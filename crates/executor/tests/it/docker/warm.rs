@@ -19,7 +19,8 @@ use windlass_executor::{
 
 use super::place::{IMAGE, Place, TURNS, ask, busybox, sh};
 
-/// A pool in front of the runtime of fresh containers.
+/// A pool of warm containers. The pool passes other jobs to the runtime of `place`, which runs each of them in a fresh
+/// container.
 struct World {
     place: Place,
     pool: Arc<PoolRuntime>,

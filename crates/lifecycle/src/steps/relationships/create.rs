@@ -41,9 +41,9 @@ pub(super) struct NewPairs<'a> {
 
 /// Adds the steps that create the pairs of a relationship.
 ///
-/// Returns those of the steps that create at least one new pair. Only the function [`replace`](super::replace::replace)
-/// uses the result: it makes the removals of parts wait for these steps. So if the plan removes no part, the result
-/// stays empty.
+/// If the plan removes parts, returns those of the steps that create at least one new pair. The function
+/// [`replace`](super::replace::replace) makes the removals wait for these steps. If the plan removes no part, nothing
+/// needs these steps, and the result is empty.
 pub(super) fn create<'a>(
     planner: &mut RelationshipPlanner<'_, 'a>,
     relation: Relation<'a>,

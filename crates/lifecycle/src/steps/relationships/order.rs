@@ -28,7 +28,8 @@ use crate::rank;
 ///
 /// The function also adds waits to steps that create relationships with operations. For example, such a step requires
 /// that `b` from the example above is Active. Then the step waits for the steps of `c`. [`Constraints::arrivals`] lists
-/// the states that the steps require. The entries for `relations[i]` are at the positions `arrivals[i]` of this list.
+/// the states that the steps require. The range `arrivals[i]` contains the positions of the entries for `relations[i]`
+/// in this list.
 pub(super) fn order(
     constraints: &mut Constraints<'_>,
     relations: &[Relation<'_>],

@@ -16,9 +16,9 @@ use super::relation::Node;
 /// Turn 0 means that the plan changes the pair outside of batches, together with nodes that are in no batch. In a plan
 /// without batches, all pairs have turn 0.
 ///
-/// `None` means that the pair depends on both its nodes, even if they change in different batches. The plan removes
-/// such a pair before either node leaves the state that the relationship requires. It creates such a pair after both
-/// nodes have reached their required states. In a plan with batches, the slot is `None` in these cases:
+/// `None` means that the pair belongs to no single turn. The plan removes such a pair before either node leaves the
+/// state that the relationship requires. It creates such a pair after both nodes have reached their required states. In
+/// a plan with batches, the slot is `None` in these cases:
 ///
 /// - A node of the pair is *tied* to several batches. For example, the node may be an assembly with parts in two
 ///   batches.
@@ -82,32 +82,32 @@ pub(super) fn in_slot<T>(items: &[(Slot, T)], slot: Slot) -> &[(Slot, T)] {
     &items[start..start + count]
 }
 
-/// Tells whether a node changes in the batch whose number is in `slot`. `Some(0)` stands for a change outside of
-/// batches.
+/// Tells whether a pair is removed and created together with the change of its node `node`. `slot` is the [`Slot`] of
+/// the pair.
 ///
-/// `slot` is the [`Slot`] of a pair: the batch in which the plan removes or creates the pair. `None` means that the
-/// pair is removed before its nodes change, and created after the nodes have changed. In this case, the result is
-/// `true` for every node, because both nodes determine when the pair is removed and created.
+/// The result is `true` if the node changes in the same batch as the pair, or if both change outside of batches. For
+/// the slot `None`, the result is `true` for both nodes: the pair is removed before they change, and created after both
+/// have changed.
 pub(super) fn moves_in(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| turn == node.path.rolls.turn)
 }
 
-/// Tells whether a node changes in the batch `slot` or earlier. A node that changes in no batch counts as earlier.
+/// Tells whether a node has already changed when a pair of this node is created. `slot` is the [`Slot`] of the pair.
 ///
-/// `slot` is the [`Slot`] of a pair of this node. `None` means that the pair is created after its nodes have changed.
-/// In this case, the result is `true`.
+/// The result is `false` only if the node changes in a later batch than the pair. A pair with the slot `None` is always
+/// created after its nodes have changed.
 pub(super) fn is_done(slot: Slot, node: &Node<'_>) -> bool {
     slot.is_none_or(|turn| node.path.rolls.turn <= turn)
 }
 
-/// Returns the batch in which the plan removes an existing pair, as a [`Slot`]. If the pair is still wanted, the plan
-/// re-creates the pair in the same batch.
+/// Returns the one or two batches ([`Slot`]) in which the plan removes an existing pair. If the pair is still wanted,
+/// the plan re-creates the pair in the same batch.
 ///
-/// The second value is a second batch in which the plan removes and re-creates the pair; usually `None`. There are two
-/// batches if the source and the target go down in different batches. The first value is the earlier one.
+/// Usually there is only one batch, and the second value is `None`. If the source and the target go down in different
+/// batches, the first value is the earlier batch, and the second value is the later batch.
 ///
-/// If the relationship is `suspended`, such a pair is instead removed before the first batch, and created after the
-/// last batch. Then the first value is the slot `None`, and there is no second batch.
+/// If the relationship is `suspended`, a pair with two batches is instead removed before the first batch of the plan,
+/// and created after the last batch. In this case, both values are `None`.
 pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (Slot, Option<Slot>) {
     if source.path.rolls.tied || target.path.rolls.tied {
         return (None, None);
@@ -128,14 +128,14 @@ pub(super) fn slots(source: &Node<'_>, target: &Node<'_>, suspended: bool) -> (S
     }
 }
 
-/// Returns the batch ([`Slot`]) in which the plan removes the pair of `source` and `target`. The desired version of the
-/// assembly does not contain this pair.
+/// Returns the batch ([`Slot`]) in which the plan removes the pair of `source` and `target` for good. The desired
+/// version of the assembly does not contain this pair.
 ///
 /// Usually, the result is the batch that replaces a node of the pair with a new node. The result is `None` in two
-/// cases:
+/// cases. The plan then removes the pair before either node goes down:
 ///
 /// - No batch replaces a node of the pair.
-/// - A batch replaces one node of the pair, and the other node goes down in another batch or outside of all batches.
+/// - The other node of the pair goes down, too, but in another batch or outside of all batches.
 fn slot_of_swapped(source: &Node<'_>, target: &Node<'_>) -> Slot {
     let (removed, other) = if source.path.rolls.swaps { (source, target) } else { (target, source) };
     let turn = removed.path.rolls.turn;

@@ -1,4 +1,4 @@
-//! The waits of a new relationship that replaces an old relationship between the same elements.
+//! Delays the creation of a new relationship until an old relationship between the same elements is removed.
 //!
 //! For example, a relationship was renamed. The plan removes the old relationship before it creates the new
 //! relationship. If the scripts of the old relationship ran later, they could undo the effects of the new

@@ -14,12 +14,12 @@ use super::slots::{InSlot, Slot, is_done, moves_in};
 use crate::constraints::{Arrival, Constraints, Priority};
 use crate::rank;
 
-/// Adds waits to the step `step`, which removes pairs of the node `target`. `again` contains the sources of these
-/// pairs, as positions in `making.sources`.
+/// Adds waits to the step `step`, which removes pairs of the node `target` that an earlier batch of the plan has
+/// created. `again` contains the sources of these pairs, as positions in `making.sources`.
 ///
-/// The source and the target of such a pair change in different batches, so the plan creates the pair twice. The first
-/// creation is in the earlier batch. In the later batch, the step `step` removes the pair, and another step creates the
-/// pair again. `slot` is the later batch.
+/// The source and the target of such a pair change in different batches. A pair is re-created whenever one of its nodes
+/// changes, so the plan creates this pair in both batches. `step` belongs to the later batch (`slot`), and removes the
+/// pair before its second creation.
 ///
 /// The node that changes in the earlier batch may have the modifier `pre`. Such a node can reach its required state
 /// only while the pair exists. So `step` waits until the node has reached this state.
@@ -84,8 +84,8 @@ pub(super) fn after_sources<'a>(
     }
 }
 
-/// Adds waits to the step `step`, which creates pairs of the node `end`. The step then waits for the outputs that `end`
-/// reads.
+/// Adds waits to the step `step`, which creates the relationship `new` for its source or target `end`. The step then
+/// waits for the outputs that `end` reads.
 ///
 /// At the time of `step`, `end` may still have its old values. Nevertheless, if `step` calls an operation of `end`,
 /// this operation already gets the new values of `end`. The new values may contain outputs of other parts (the

@@ -57,7 +57,7 @@ fn closure(topology: &Topology, named: &BTreeSet<ElementName>) -> BTreeSet<Eleme
     found
 }
 
-/// Returns the producers of a resource's values.
+/// Returns the elements whose properties a resource reads.
 fn closure_of_values(topology: &Topology, name: &ElementName) -> BTreeSet<ElementName> {
     let mut read = BTreeSet::new();
     for property in topology.get(name).iter().flat_map(|element| element.properties.values()) {

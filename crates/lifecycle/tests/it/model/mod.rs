@@ -1,4 +1,5 @@
-//! Random assemblies whose plans an interpreter executes with failures and cuts.
+//! Tests with random assemblies. An interpreter executes their plans. Steps may fail, and the process may be killed
+//! before the end of the plan.
 
 mod limited;
 mod rolling;

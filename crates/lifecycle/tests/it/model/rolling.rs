@@ -39,7 +39,7 @@ struct Exchange {
 }
 
 impl Watched {
-    /// Watches a group and the pairs of its nodes.
+    /// Watches the nodes of a group, and the pairs of sources and targets to which these nodes belong.
     fn of(topology: &Topology, group: &ElementName, max: usize) -> Self {
         let nodes: Vec<ElementName> = topology.children(group).map(|node| node.name.clone()).collect();
         let pairs = topology.relationships().iter().flat_map(|tie| all_pairs(topology, tie));
@@ -452,12 +452,13 @@ fn a_plan_tells_which_batch_is_in_progress() {
     }
 }
 
-/// A case that random tests found: the relationship `r1` connects a part with a group that changes in two batches.
+/// A case that random tests found: the relationship `r1` connects a part with a group. The part is re-installed, and
+/// the group changes in two batches.
 ///
 /// The new relationship `r0` connects the same part and group. Because of its modifier `pre`, `r0` must exist with all
-/// nodes before the part is installed. So the part is not installed before the last batch. `r1` requires an installed
-/// part, so the first batch can't create `r1`. windlass must cease `r1` before the first batch, and create `r1` again
-/// after the last batch.
+/// nodes before the part is installed again. So the part is missing until the last batch. `r1` requires an installed
+/// part, so the first batch can't re-create `r1`. windlass must remove `r1` before the first batch, and create `r1`
+/// again after the last batch.
 #[test]
 fn a_relationship_that_no_batch_can_create_is_suspended() {
     let version = |reads, kind, turns: Option<Tie>| {
@@ -485,8 +486,8 @@ fn a_relationship_that_no_batch_can_create_is_suspended() {
 
 /// A case that random tests found: a new pair outside of batches reads the output of a node that is re-created.
 ///
-/// The pair is created early, because its target has the modifier `pre`. Nevertheless, windlass must create the pair
-/// only after the node has published the output again.
+/// The target has the modifier `pre`, so windlass must create the pair before the target is installed. But windlass
+/// must not create the pair before the node has published the output again.
 #[test]
 fn a_new_pair_waits_for_a_rolling_producer() {
     let version = |kind, joined: Option<Tie>| {

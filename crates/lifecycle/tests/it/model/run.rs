@@ -185,7 +185,7 @@ impl<'a> Run<'a> {
     }
 
     /// Asserts two rules for a partly created pair. Operations in doubt must be undone before the pair is completed. A
-    /// step that ceases the pair must undo all operations of the pair.
+    /// step that removes the pair must undo all its operations.
     fn check_half_made(&self, relate: &Relate) {
         let (direction, keys) = self.keys(&Work::Relate(Box::new(relate.clone())));
         let half_made = self.world.ground.half_made().filter(|(key, _)| keys.contains(key));
@@ -219,7 +219,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Creates or ceases a pair, or undoes its operations in doubt.
+    /// Creates or removes a pair. For [`Direction::Undo`], undoes only those operations of the pair that are in doubt.
     fn tie(&mut self, key: &PairKey, direction: Direction, peer: Option<String>) {
         self.world.half_ended.remove(key);
         let half = self.world.ground.half_made().find(|(known, _)| *known == key);

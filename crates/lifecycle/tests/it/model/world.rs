@@ -35,7 +35,7 @@ pub(super) struct World {
     pub(super) records: BTreeMap<ElementName, Record>,
     /// Resources with leftovers of failed installations, even if their driver has reported no instance.
     pub(super) debris: BTreeSet<ElementName>,
-    /// Created pairs that a step has failed to cease.
+    /// Pairs whose removal has failed.
     pub(super) half_ended: BTreeSet<PairKey>,
     pub(super) process: u64,
     /// The group whose nodes are counted.

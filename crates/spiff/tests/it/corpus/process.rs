@@ -1,4 +1,5 @@
-//! Compares documents with the original: their results and their errors.
+//! Compares the results and errors of this crate with those of the original, the Go program spiff++. Both process the
+//! same documents.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

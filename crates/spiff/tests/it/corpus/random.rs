@@ -153,7 +153,8 @@ static CONVERSION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(text).expect("a pattern")
 });
 
-/// Returns the original's message without Go's parts.
+/// Returns a message of the original, the Go program spiff++, without the texts that come from Go, such as
+/// `%!s(MISSING)`.
 fn corrected(message: &str) -> String {
     let conversion = |found: &Captures<'_>| {
         let text = found[1].replace("\\\\", "\\").replace("\\\\\"", "\\\"");
@@ -229,7 +230,8 @@ fn same(found: &Answer, wanted: &Answer) -> bool {
     }
 }
 
-/// Returns whether the results are equal apart from the values of expressions with one of these words.
+/// Returns whether two results are equal. The function does not compare the values of expressions that contain one of
+/// `words`.
 fn same_apart_from(words: &[&str], template: &str, found: &Answer, wanted: &Answer) -> bool {
     let has_word = |text: &str| words.iter().any(|word| text.contains(word));
     match (found, wanted) {
@@ -309,7 +311,7 @@ fn mistake(case: &Json) -> Option<&'static str> {
     template.contains("BEGIN RSA PUBLIC KEY").then_some("RSA keys too short for any use are valid")
 }
 
-/// Returns the original's result.
+/// Returns the recorded result of the original, the Go program spiff++.
 fn wanted(case: &Json) -> Answer {
     let answer = case.get("original").unwrap_or(case);
     match text(answer, "out") {

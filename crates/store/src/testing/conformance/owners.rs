@@ -1,5 +1,5 @@
-//! Facts about assemblies that belong to an owner, which is another assembly, and about the natural ids of the
-//! owned assemblies.
+//! Tests of assemblies that belong to another assembly, their owner. Some tests are about the natural ids of the owned
+//! assemblies.
 
 use windlass_model::AssemblyName;
 use windlass_model::record::AssemblyRecord;

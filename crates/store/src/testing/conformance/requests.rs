@@ -40,8 +40,8 @@ pub async fn are_left_without_a_lease(harness: &impl Harness) {
     assert!(store.asked(RequestId(4)).await.unwrap().is_none());
 }
 
-/// An open request, an assembly and the holder of a lease each reserve a name. If several requests for a name arrive at the
-/// same time, exactly one request gets the name.
+/// Several requests for the same name arrive at the same time. The store must accept exactly one of them. The store
+/// must refuse a request if an assembly has the name, or if the name is leased.
 pub async fn reserve_a_name_once(harness: &impl Harness) {
     let stores = [harness.open().await, harness.open().await, harness.open().await];
     let requests = [3, 4, 5].map(|id| request(&name("h_bta"), id));

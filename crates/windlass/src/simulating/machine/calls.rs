@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use windlass_driver::{Call, Failure, Input, Observation, Observed, Report, Settled};
+use windlass_driver::{Call, Failure, Input, Observation, Observed, Question, Report, Settled};
 use windlass_engine::call_outcome::{CallFacts, CallOutcome, pause_before, still_converging};
 use windlass_engine::claimed;
 use windlass_model::instance::{LogEntry, Status, clear_complaint};
@@ -82,7 +82,7 @@ impl Machine<'_> {
             arguments: BTreeMap::new(),
             pair: None,
             open_commands: Vec::new(),
-            is_lost: false,
+            question: Question::Health,
             private: windlass_driver::PrivateState::default(),
             package,
             binding: binding.expect("each application has a launch script"),
@@ -366,8 +366,8 @@ impl Machine<'_> {
     }
 
     /// Continues an open call whose instance is still changing (*converging*). If the timeout of the call has passed,
-    /// the call fails. Otherwise, adds a task in which the host observes the instance. If the driver can't observe the
-    /// instance, only schedules the next poll.
+    /// the call fails. Before the timeout, the method adds a task that observes the instance. If the driver can't
+    /// observe the instance, the method schedules the next poll instead.
     pub(super) fn poll(&mut self, now: Timestamp, key: Key) {
         let Some(application) = self.applications.get_mut(&key) else { return };
         let Stage::Busy(open) = &mut application.stage else { return };
@@ -380,6 +380,7 @@ impl Machine<'_> {
             return self.converge(now, key);
         }
         let mut call = open.call.clone();
+        call.question = Question::Settled;
         call.natural.clone_from(&application.check.natural);
         call.document.clone_from(&application.document);
         self.tasks.push(Task::Observe { key, call: Box::new(call) });
