@@ -1531,6 +1531,46 @@ fn a_revision_with_another_configuration_is_applied() {
     assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["outputs"]["compute.size"], "large");
 }
 
+/// `app reconfigure --latest` runs the reconfiguration script only if a value or this script has changed.
+#[test]
+fn a_revision_with_the_same_reconfiguration_runs_no_script() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    let runs = || trace(&env).iter().filter(|line| line.starts_with("reconfigure ")).count();
+    let latest = || {
+        publish(&env);
+        env.ok(&["app", "reconfigure", "vm", "--latest"]);
+        runs()
+    };
+    env.edit("vm.yaml", "application:\n", "application: # the second one\n");
+    env.edit("scripts/vm/destroy.py", "import", "import re\nimport");
+    assert_eq!(latest(), 0);
+    assert_eq!(env.json(&["status", "vm"])["assemblies"][0]["application"]["revision"], 2);
+    env.edit("scripts/vm/reconfigure.py", "import", "import re\nimport");
+    assert_eq!(latest(), 1);
+    assert_eq!(latest(), 1);
+    env.edit("vm.yaml", "application: # the second one\n", "application:\n");
+    publish(&env);
+    env.ok(&["app", "reconfigure", "vm", "--latest", "-p", "configuration.size=large"]);
+    assert_eq!(runs(), 2);
+}
+
+/// A command is called without an argument that its manifest declares.
+#[test]
+fn a_missing_argument_of_a_command_is_a_warning() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small"]);
+    let run = env.ok(&["app", "command", "vm", "control.backup", "--async"]);
+    assert!(
+        run.stderr.contains(
+            "warning[WL0756]: `control.backup` declares the argument `key`, which is not given\n |\n = help: pass `-a key=VALUE`\n"
+        ),
+        "{run}"
+    );
+    let run = env.ok(&["app", "command", "vm", "control.backup", "-a", "key=k", "--async"]);
+    assert!(!run.stderr.contains("warning"), "{run}");
+}
+
 /// A malformed entry in the output of a discovery concerns only its own instance.
 #[test]
 fn a_malformed_entry_of_a_discovery_affects_no_other() {
@@ -1574,6 +1614,12 @@ fn a_failed_discovery_shows_no_secret() {
     env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-own"]);
     let signal = r#"{"interfaces": {"compute": {"signals": {"s3cr3t-token": 1}}}}"#;
     env.write("cloud/listed", format!(r#"{{"i-own": {signal}, "i-new": {signal}}}"#));
+    let dry = env.run(&["app", "discover", "factory", "--dry-run"]);
+    assert_eq!(dry.code(), Some(1), "{dry}");
+    assert_snapshot!(dry.out(), @r"
+    i-own: known, application `vm`: its updates are not valid: `interfaces.compute.signals.***`: no such path
+    i-new: new
+    ");
     let run = env.run(&["app", "discover", "factory"]);
     assert_snapshot!(run.out(), @r"
     i-own: known, application `vm`: its updates are not valid: `interfaces.compute.signals.***`: no such path
@@ -1634,8 +1680,7 @@ fn an_exported_instance_outlives_its_factory() {
     env.write("cloud2/trace", "");
     env.write("cloud2/i-one", r#"{"ip": "203.0.113.9", "size": "huge"}"#);
     second_factory(&env, "other", "cloud2");
-    // While the factory exists, windlass knows that a factory with another configuration finds other instances.
-    assert_snapshot!(env.ok(&["app", "discover", "other", "--dry-run"]).out(), @"i-one: new");
+    assert_snapshot!(env.ok(&["app", "discover", "other", "--dry-run"]).out(), @"i-one: exported: the instance of `vm`, an application of the factory `factory`, has the same natural id, and was exported to `vm.export`; if no other store manages this instance, adopt it with `windlass app discover other --exported`");
     env.ok(&["env", "service", "rm", "default", "factory"]);
     env.ok(&["app", "destroy", "factory"]);
     let found = env.ok(&["app", "discover", "staging"]).out();
@@ -1646,6 +1691,25 @@ fn an_exported_instance_outlives_its_factory() {
     assert_snapshot!(env.ok(&["app", "discover", "staging", "--exported"]).out(), @"i-one: adopted, application `machine-i-one`");
     env.ok(&["app", "forget", "machine-i-one", "--yes"]);
     assert_snapshot!(env.ok(&["app", "discover", "staging"]).out(), @"i-one: adopted, application `machine-i-one`");
+}
+
+/// After an export, the factory of the application gets another configuration. Its former twin still finds the instance,
+/// and must not adopt it.
+#[test]
+fn an_exported_instance_does_not_depend_on_configurations() {
+    let env = cloud();
+    env.ok(&["app", "launch", "VM", "-p", "configuration.id=i-one"]);
+    second_factory(&env, "staging", "cloud");
+    env.ok(&["export", "vm"]);
+    env.write("cloud2/trace", "");
+    let elsewhere = format!("configuration.cloud={}", env.path("cloud2").display());
+    env.ok(&["app", "reconfigure", "factory", "-p", &elsewhere]);
+    let found = env.ok(&["app", "discover", "staging"]).out();
+    assert!(found.starts_with("i-one: exported: "), "{found}");
+    // The statement of the user concerns this discovery only: the factory may get its old configuration again.
+    env.ok(&["app", "discover", "staging", "--exported"]);
+    env.ok(&["app", "forget", "machine-i-one", "--yes"]);
+    assert_eq!(env.ok(&["app", "discover", "staging"]).out(), found);
 }
 
 /// A launch gives the instance of an exported application to a new application, which is then forgotten. The next
@@ -1817,7 +1881,7 @@ fn second_factory(env: &TestEnv, name: &str, cloud: &str) {
 }
 
 /// Two environments have factories with the same configuration, so both discoveries find the same machines. Each machine
-/// is an application of one factory only. A factory of another cloud may use the same natural id.
+/// is an application of one factory only. A factory of another cloud may use the same natural id, if the user states this.
 #[test]
 fn a_machine_belongs_to_one_factory() {
     let env = cloud();
@@ -1833,15 +1897,21 @@ fn a_machine_belongs_to_one_factory() {
     env.write("cloud2/trace", "");
     env.write("cloud2/i-one", r#"{"ip": "203.0.113.9", "size": "huge"}"#);
     second_factory(&env, "other", "cloud2");
-    assert_snapshot!(env.ok(&["app", "discover", "other"]).out(), @"i-one: adopted, application `machine-i-one`");
+    let discover = ["app", "discover", "other"];
+    let run = env.run(&discover);
+    assert_eq!(run.code(), Some(1));
+    assert_snapshot!(run.out(), @"i-one: new: the instance of `vm`, an application of the factory `factory`, has the same natural id; if they are one instance, remove one of the two factories; if they are two, adopt this one with `windlass app discover other --same-id i-one`");
+    assert_snapshot!(env.ok(&[&discover[..], &["--same-id", "i-one"]].concat()).out(), @"i-one: adopted, application `machine-i-one`");
+    assert_snapshot!(env.ok(&discover).out(), @"i-one: known, application `machine-i-one`");
     // A launch of the twin may have made the machine.
     env.run(&["app", "launch", "VM", "--name", "half", "-p", "configuration.size=half"]);
     let run = env.run(&["app", "discover", "staging"]);
     assert!(run.out().contains("waits: the launch of `half` may have made it"), "{run}");
 }
 
-/// The configurations of two factories differ only in a secret map. windlass must permit both factories to have an
-/// application with the same natural id.
+/// The configurations of two factories differ only in a secret map. windlass can't know whether both factories find the
+/// same machines. So it must permit both factories to have an application with the same natural id, if the user states that
+/// they are two machines.
 #[test]
 fn factories_with_different_secret_maps_are_no_twins() {
     let env = cloud();
@@ -1860,8 +1930,12 @@ fn factories_with_different_secret_maps_are_no_twins() {
     env.ok(&["app", "reconfigure", "staging", "--params", "one"]);
     let run = env.run(&["app", "discover", "staging"]);
     assert!(run.out().contains("i-one: new: it is the instance of `vm`"), "{run}");
+    let stated = ["app", "discover", "staging", "--same-id", "i-one"];
+    assert_eq!(env.run(&stated).out(), run.out(), "the statement has no effect on a twin");
     env.ok(&["app", "reconfigure", "staging", "--params", "other"]);
-    assert_snapshot!(env.ok(&["app", "discover", "staging"]).out(), @"i-one: adopted, application `machine-i-one`");
+    let run = env.run(&["app", "discover", "staging"]);
+    assert!(run.out().contains("i-one: new: the instance of `vm`, an application of"), "{run}");
+    assert_snapshot!(env.ok(&stated).out(), @"i-one: adopted, application `machine-i-one`");
 }
 
 /// The discoveries of two factories with the same configuration run at the same time, as under a daemon. Both find a
