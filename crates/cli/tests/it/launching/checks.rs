@@ -2,8 +2,7 @@
 
 use insta::assert_snapshot;
 
-use super::failing::count;
-use super::{cloud, publish, trace};
+use super::{cloud, count, publish, trace};
 use crate::env::{TestEnv, until};
 
 /// One run of the health check covers all applications of a factory. Applications that no longer exist are

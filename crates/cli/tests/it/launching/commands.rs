@@ -2,8 +2,7 @@
 
 use insta::assert_snapshot;
 
-use super::failing::count;
-use super::{cloud, publish, trace};
+use super::{cloud, count, publish, trace};
 use crate::env::{TestEnv, until};
 
 /// The machine of an open command disappears. `app command --wait` checks only this machine, so the check finds no

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use super::{cloud, machines, publish, trace};
+use super::{cloud, count, machines, publish, trace};
 use crate::env::{TestEnv, until};
 use crate::proc::Process;
 
@@ -107,10 +107,6 @@ fn booting(env: &TestEnv) {
     }
     env.write("cloud/boot", "");
     publish(env);
-}
-
-pub(super) fn count(env: &TestEnv, what: &str) -> usize {
-    trace(env).iter().filter(|line| line.starts_with(what)).count()
 }
 
 /// A stop ends the wait for a machine that boots. The next process waits for the same machine.
