@@ -2,8 +2,7 @@
 
 use insta::assert_snapshot;
 
-use super::failing::count;
-use super::{cloud, cloud_discovered, machines, publish, trace};
+use super::{cloud, cloud_discovered, count, machines, publish, trace};
 use crate::env::{TestEnv, until};
 
 /// The discovery script lists a machine that is destroyed while the script runs. The machine is not adopted.
