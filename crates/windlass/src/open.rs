@@ -34,6 +34,7 @@ pub struct Settings {
     drivers: Registry,
     key_file: Option<PathBuf>,
     state: Option<String>,
+    pub(crate) store: Option<Arc<dyn Store>>,
     options: Options,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
@@ -59,6 +60,7 @@ impl Settings {
             drivers: drivers(),
             key_file: None,
             state: None,
+            store: None,
             options: Options::default(),
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
@@ -140,6 +142,16 @@ impl Settings {
     #[must_use]
     pub fn state(mut self, address: Option<String>) -> Self {
         self.state = address;
+        self
+    }
+
+    /// Sets the store, in place of the store in the folder `.windlass` or at the address of [`state`](Self::state). The
+    /// embedding program may implement the store itself. The trait [`Store`] lists the guarantees, and the conformance
+    /// suite of the crate `windlass-store` verifies them (feature `testing`). The store seals secrets with its own key.
+    /// The key of [`key_file`](Self::key_file) then only encrypts exports.
+    #[must_use]
+    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
         self
     }
 

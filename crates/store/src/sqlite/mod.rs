@@ -58,7 +58,7 @@ use crate::snapshot::{History, Owned, ProcessHistory, Snapshot};
 use crate::store::Store;
 use crate::ticket::Ticket;
 use crate::uptime::{Moment, Uptime};
-use crate::watch::{Polling, Watch};
+use crate::watch::Watch;
 
 /// The store in one SQLite file.
 ///
@@ -492,11 +492,10 @@ impl Store for SqliteStore {
 
     fn watch(&self, after: Seq) -> Watch {
         let readers = self.readers.clone();
-        let last = Arc::new(move || -> futures::future::BoxFuture<'static, _> {
+        Watch::new(after, self.last.clone()).polling(self.poll_every, move || {
             let readers = readers.clone();
-            Box::pin(async move { readers.read(read::last_event).await })
-        });
-        Watch::new(after, self.last.clone(), Some(Polling { every: self.poll_every, last }))
+            async move { readers.read(read::last_event).await }
+        })
     }
 }
 
