@@ -1,6 +1,7 @@
 //! Prepared processes, and the results of processes.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use windlass_lifecycle::{Diff, Plan};
 use windlass_model::record::{Intent, ProcessRecord, ProcessStatus};
@@ -40,6 +41,12 @@ pub struct Prepared {
     pub(super) undone: Diff,
     pub(super) consent: Consent,
     pub(super) seen: Option<Vec<Seen>>,
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared").field("process", &self.process).finish_non_exhaustive()
+    }
 }
 
 /// The result of a process.
