@@ -1,11 +1,13 @@
 //! The traits [`Driver`] and [`Context`].
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
+use thiserror::Error;
 use windlass_executor::{Job, Outcome};
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Effect, Failure};
@@ -262,12 +264,14 @@ pub trait Context: Send + Sync {
 }
 
 /// The reason why a job has no outcome. The driver returns this failure unchanged as its answer to the call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum JobFailure {
     /// The job was submitted, and its result can't be determined.
+    #[error(transparent)]
     Lost(Failure),
     /// The job could not be run.
+    #[error(transparent)]
     NotRun(Failure),
 }
 
@@ -276,6 +280,12 @@ impl From<JobFailure> for Failure {
         match failure {
             JobFailure::Lost(failure) | JobFailure::NotRun(failure) => failure,
         }
+    }
+}
+
+impl fmt::Debug for dyn Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver").field("kind", &self.kind()).finish_non_exhaustive()
     }
 }
 
@@ -320,8 +330,8 @@ impl Registry {
     }
 }
 
-impl std::fmt::Debug for Registry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.kinds()).finish()
     }
 }

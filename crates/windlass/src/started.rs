@@ -1,5 +1,6 @@
 //! Processes that are ready to run, or that another program already executes.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +43,12 @@ pub struct Started {
 enum Work {
     Own(Box<Prepared>),
     Theirs(Box<Theirs>),
+}
+
+impl fmt::Debug for Started {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Started").field("process", self.process()).finish_non_exhaustive()
+    }
 }
 
 impl Started {
@@ -146,6 +153,16 @@ pub struct Following {
     assembly: AssemblyName,
     /// The process whose events are returned; `None` for all events of the assembly.
     only: Option<ProcessId>,
+}
+
+impl fmt::Debug for Following {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Following")
+            .field("assembly", &self.assembly)
+            .field("only", &self.only)
+            .field("seen", &self.seen)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Following {

@@ -56,7 +56,7 @@ impl Default for Options {
 }
 
 /// An engine, which executes intents on one store.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Engine {
     /// The store with the state of the assemblies.
     pub store: Arc<dyn Store>,

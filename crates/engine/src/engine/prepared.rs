@@ -1,6 +1,7 @@
 //! Prepared processes, and the results of processes.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use windlass_lifecycle::{Diff, Plan};
 use windlass_model::record::{Intent, ProcessRecord, ProcessStatus};
@@ -41,6 +42,12 @@ pub struct Prepared {
     pub(super) consent: Consent,
     pub(super) seen: Option<Vec<Seen>>,
     pub(super) omitted: Option<OmittedChanges>,
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared").field("process", &self.process).finish_non_exhaustive()
+    }
 }
 
 /// The result of a process.

@@ -570,7 +570,7 @@ impl Store for MemoryStore {
     }
 
     fn watch(&self, after: Seq) -> Watch {
-        Watch::new(after, self.last.subscribe(), None)
+        Watch::new(after, self.last.subscribe())
     }
 }
 
