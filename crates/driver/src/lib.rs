@@ -29,6 +29,7 @@
 //! | [`call`] | calls to drivers, and their reports |
 //! | [`contract`] | the traits [`Driver`] and [`Context`] |
 //! | [`case`] | test cases of packages: the input of one call, and its expected result |
+//! | `stop` | [`Stop`]: a request to stop running work |
 //! | `unrecorded` | [`Unrecorded`]: a context that runs jobs and records nothing |
 //! | [`properties`] | the diagnostic for a driver property that the driver does not support |
 //! | [`noop`] | a driver without jobs |
@@ -60,6 +61,7 @@ mod problem;
 mod program;
 pub mod properties;
 mod settings;
+mod stop;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod unrecorded;
@@ -73,6 +75,7 @@ pub use package::{Binding, Bindings, CommandArgument, Package};
 pub use problem::{Declaration, PackageProblem};
 pub use program::NeededProgram;
 pub use settings::{CallSettingError, CallSettings, duration_schema, setting, text_of_setting};
+pub use stop::Stop;
 pub use unrecorded::Unrecorded;
 pub use windlass_model::clock::duration;
 pub use windlass_model::record::{Effect, Failure, FailureKind};

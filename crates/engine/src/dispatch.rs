@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use windlass_driver::{Call, Driver};
+use windlass_driver::{Call, Driver, Stop};
 use windlass_model::Clock;
 use windlass_model::record::{Effect, Failure, FailureKind};
 use windlass_store::{Batch, Lease, Store, StoreError};
@@ -19,7 +19,6 @@ use crate::machine::{Ack, Command, Event, ProcessMachine};
 use crate::panic::{caught, described, only};
 use crate::places::Places;
 use crate::slots::{JobSlots, LimitedLocation};
-use crate::stop::Stop;
 
 /// The services with which the commands of one [`ProcessMachine`] are executed, such as the store and the clock.
 pub(crate) struct ProcessEnv {
@@ -85,6 +84,9 @@ impl ProcessEnv {
 /// The maximum number of messages that a channel to the [`Host`] can hold. If the channel is full, a driver that sends
 /// a further message waits.
 const QUEUE: usize = 64;
+
+/// The time within which a driver may still answer after the grace period of its jobs.
+const LAST_ANSWER: Duration = Duration::from_secs(5);
 
 /// The initial content of a [`Journal`], which stores the jobs of calls.
 #[derive(Default)]
@@ -163,11 +165,11 @@ impl CallDispatcher<'_> {
     }
 
     fn take_slot(&self, location: LimitedLocation) -> Work<Event> {
-        let (slots, soon) = (self.env.slots.clone(), self.env.stop.soon.clone());
+        let (slots, stop) = (self.env.slots.clone(), self.env.stop.clone());
         Box::pin(async move {
             tokio::select! {
                 biased;
-                () = soon.cancelled() => Ok(None),
+                () = stop.requested() => Ok(None),
                 slot = slots.take(location) => Ok(Some(Event::Slot(slot))),
             }
         })
@@ -230,10 +232,13 @@ impl CallDispatcher<'_> {
     }
 
     /// Waits for a stop, and then until no further answer of a driver is expected. First, the function waits until a
-    /// stop cancels the running jobs. Then it waits until the time for the answers of their drivers is over.
+    /// stop cancels the running jobs. Then it waits for their grace period, and for the time [`LAST_ANSWER`].
     fn overdue(&self) -> impl Future<Output = ()> + Send + use<> {
         let (stop, grace) = (self.env.stop.clone(), self.journal.grace);
-        async move { stop.is_overdue(grace).await }
+        async move {
+            stop.requested_now().await;
+            tokio::time::sleep(grace.saturating_add(LAST_ANSWER)).await;
+        }
     }
 
     fn context(&self, call: &Call) -> CallContext {

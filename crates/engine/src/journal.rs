@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
-use windlass_driver::{Call, Context, JobFailure, Location, Report};
+use windlass_driver::{Call, Context, JobFailure, Location, Report, Stop};
 use windlass_executor::{Captured, End, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError};
 use windlass_model::record::{Failure, FailureKind, JobEnd, JobRecord};
 use windlass_model::{AssemblyName, CallId, Clock, CommandId, Timestamp};
@@ -29,7 +29,6 @@ use crate::claim;
 use crate::places::Places;
 use crate::recorder::LastJob;
 use crate::recordings::{self, RecordedJob, Transcript};
-use crate::stop::Stop;
 
 /// The maximum number of bytes that a job record keeps of each output stream.
 const SHOWN: usize = 8 * 1024;
@@ -52,8 +51,8 @@ pub(crate) struct Journal {
     pub(crate) grace: Duration,
     /// The number of bytes of disk space that are reserved for the answers of running jobs.
     pub(crate) reserved: Arc<AtomicU64>,
-    /// The stop request for the process. In the stage `soon`, a call that has not begun is refused. In the
-    /// stage `now`, running jobs are cancelled.
+    /// The stop request for the process. In its first stage, a call that has not begun is refused. In its second
+    /// stage, running jobs are cancelled.
     pub(crate) stop: Stop,
     pub(crate) checkpoints: mpsc::Sender<Checkpoint>,
     /// Sends an [`Entry`] to the host when the commit of a job record has begun. The host then waits until the
@@ -285,7 +284,7 @@ impl CallContext {
     /// relationship has failed. If a job of the call has already begun, the call may continue.
     async fn begin(&self, runtime: &Arc<dyn Runtime>, id: &JobId, is_known: bool) -> Result<(), JobFailure> {
         let is_first = !is_known && !self.looks && !self.has_begun.load(Ordering::Relaxed);
-        if is_first && self.journal.stop.soon.is_cancelled() {
+        if is_first && self.journal.stop.is_requested() {
             locked(&self.artifacts).is_refused = true;
             return Err(not_run("it was stopped on request before its job started"));
         }
@@ -365,7 +364,7 @@ impl CallContext {
                 }
                 room = Some(self.reserve(job)?);
             }
-            if self.journal.stop.now.is_cancelled() {
+            if self.journal.stop.is_requested_now() {
                 return Err(lost("it was stopped on request before its job started"));
             }
             self.submit(runtime, id, job).await?;
@@ -387,7 +386,7 @@ impl CallContext {
     async fn is_stored(&self, runtime: &Arc<dyn Runtime>, id: &JobId) -> bool {
         tokio::select! {
             stored = runtime.stored(id) => stored,
-            () = self.journal.stop.now.cancelled() => true,
+            () = self.journal.stop.requested_now() => true,
         }
     }
 
@@ -433,7 +432,7 @@ impl CallContext {
     async fn wait(&self, runtime: &Arc<dyn Runtime>, id: &JobId) -> Result<Outcome, JobFailure> {
         tokio::select! {
             outcome = runtime.wait(id) => return outcome.map_err(|error| unavailable(&error)),
-            () = self.journal.stop.now.cancelled() => {}
+            () = self.journal.stop.requested_now() => {}
         }
         runtime.cancel(id, self.journal.grace).await.map_err(|error| unavailable(&error))?;
         runtime.wait(id).await.map_err(|error| unavailable(&error))
@@ -658,7 +657,7 @@ impl Context for CallContext {
     }
 
     fn cancelled(&self) -> bool {
-        self.journal.stop.now.is_cancelled()
+        self.journal.stop.is_requested_now()
     }
 
     fn now(&self) -> Timestamp {

@@ -12,10 +12,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use windlass_driver::Stop;
 use windlass_model::ProcessId;
 use windlass_store::{Lease, LeaseTerms, Store, StoreError};
-
-use crate::stop::Stop;
 
 /// The interval at which stop requests are read.
 const ASK_EVERY: Duration = Duration::from_secs(1);
@@ -212,13 +211,13 @@ pub(crate) async fn listen(
     let Some(process) = process else { return std::future::pending().await };
     let mut tick = interval_at(Instant::now() + ASK_EVERY, ASK_EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    while !stop.soon.is_cancelled() {
+    while !stop.is_requested() {
         tick.tick().await;
         match store.is_asked_to_stop(process).await {
-            Ok(true) if !stop.soon.is_cancelled() => {
-                stop.soon.cancel();
+            Ok(true) if !stop.is_requested() => {
+                stop.request();
                 tokio::time::sleep(patience).await;
-                stop.now.cancel();
+                stop.request_now();
             }
             Ok(_) => {}
             Err(error) => {

@@ -223,7 +223,7 @@ impl Theirs {
             }
             seen = events.last().map_or(seen, |last| last.seq);
             tokio::select! {
-                () = stop.soon.cancelled(), if !asked => {
+                () = stop.requested(), if !asked => {
                     asked = true;
                     self.store.ask_to_stop(assembly, *id).await?;
                 }

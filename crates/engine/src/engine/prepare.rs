@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use windlass_driver::Stop;
 use windlass_model::record::{
     ApplicationIntent, AssemblyRecord, ElementRecord, Event as Happening, EventDraft, Intent, PlanText,
     ProcessRecord, ProcessStatus, VersionRecord,
@@ -24,7 +25,6 @@ use super::request::Request;
 use super::reserved::refuse_if_reserved;
 use crate::error::EngineError;
 use crate::keeper::{Leases, Renewal, renewing};
-use crate::stop::Stop;
 use crate::world::World;
 use crate::{command_arguments, commands, recordings};
 
@@ -112,7 +112,7 @@ impl Engine {
         let begun = match foreign_assemblies(&self.records(), kept).await {
             Ok(foreign_assemblies) => {
                 draft.world.foreign_assemblies = foreign_assemblies;
-                if stop.soon.is_cancelled() {
+                if stop.is_requested() {
                     Err(EngineError::Stopped)
                 } else {
                     self.begin((lease, &passed), &mut draft, continues, queued).await

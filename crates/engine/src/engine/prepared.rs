@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use windlass_driver::Stop;
 use windlass_lifecycle::{Diff, Plan};
 use windlass_model::record::{Intent, ProcessRecord, ProcessStatus};
 use windlass_model::resolve::Resolved;
@@ -19,7 +20,6 @@ use crate::error::EngineError;
 use crate::keeper::Renewal;
 use crate::machine::{ProcessMachine, Tally, demanding_groups};
 use crate::outdated_inputs::{OutdatedInputs, outdated_inputs};
-use crate::stop::Stop;
 use crate::values;
 use crate::world::World;
 
@@ -136,7 +136,7 @@ impl Prepared {
                 .with_demanding_groups(groups);
         // The daemon does not call an interrupted command again.
         if process.unattended && !matches!(process.intent, Intent::Call { .. }) {
-            machine = machine.with_daemon_shutdown(stop.soon.clone());
+            machine = machine.with_daemon_shutdown(stop.clone());
         }
         let Options { grace, patience, .. } = engine.options;
         let parts = JournalParts { grace, patience, ..JournalParts::default() };

@@ -1,5 +1,6 @@
 //! Previews. A [`Preview`] shows the plan of an intent, but the engine does not execute this plan.
 
+use windlass_driver::Stop;
 use windlass_lifecycle::{Diff, Plan};
 use windlass_model::record::{AssemblyRecord, Intent};
 use windlass_model::{AssemblyName, ProcessId};
@@ -14,7 +15,6 @@ use super::references::refuse_if_referenced;
 use super::request::Request;
 use super::reserved::refuse_if_reserved;
 use crate::error::EngineError;
-use crate::stop::Stop;
 
 /// A preview of an intent.
 #[derive(Debug, Clone)]

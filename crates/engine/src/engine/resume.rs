@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use windlass_driver::Stop;
 use windlass_model::record::{Intent, ProcessRecord};
 use windlass_store::Holder;
 
@@ -10,7 +11,6 @@ use super::prepared::Prepared;
 use super::request::Request;
 use crate::error::EngineError;
 use crate::keeper::Renewal;
-use crate::stop::Stop;
 
 /// The continuation of an interrupted process.
 #[non_exhaustive]

@@ -208,10 +208,10 @@ async fn waiting_for_another_attempt_can_be_stopped() {
     let rig = Rig::new(Effect::Repeatable);
     (0..20).for_each(|_| rig.jobs.lose("a Install"));
     let stop = Stop::default();
-    let soon = stop.soon.clone();
+    let asked = stop.clone();
     tokio::spawn(async move {
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-        soon.cancel();
+        asked.request();
     });
     let ask = Request::up(Sketch::new(&["a"]).desired());
     let ended = rig.ask_until("t", ask, &stop).await.unwrap();

@@ -54,10 +54,10 @@ async fn stopped(
     let since = Instant::now() + after;
     let signals = async {
         sleep(after).await;
-        stop.soon.cancel();
+        stop.request();
         for pause in apart {
             sleep(*pause).await;
-            stop.now.cancel();
+            stop.request_now();
         }
         std::future::pending::<()>().await;
     };
@@ -147,6 +147,33 @@ fn combinations<A: Clone, B: Clone, C: Clone>(one: &[A], two: &[B], three: &[C])
     pairs.flat_map(|(a, b)| three.iter().map(move |c| (a.clone(), b.clone(), c.clone()))).collect()
 }
 
+/// An operator requests only the second stage of a stop. The process must end as cancelled, must not repeat a cancelled
+/// action, and must not wait for an instance that is converging.
+#[tokio::test(start_paused = true)]
+async fn a_stop_in_its_second_stage_needs_no_first_stage() {
+    for effect in [Effect::Once, Effect::Repeatable] {
+        for (after, converges) in [(5, false), (5, true), (20_000, true)] {
+            let rig = Rig::new(effect);
+            let sketch = Sketch::new(&["a"]);
+            if converges {
+                rig.strings.act("a Install", Act::Converge(8));
+            }
+            let stop = Stop::default();
+            let (ended, ()) = tokio::join!(rig.ask_until("t", up(&sketch), &stop), async {
+                sleep(millis(after)).await;
+                stop.request_now();
+            });
+            let ended = ended.unwrap();
+            let what = format!("{effect:?}, after {after} ms, converges: {converges}");
+            assert_eq!(ended.process.status, ProcessStatus::Cancelled, "{what}");
+            let took = ended.process.ended.unwrap().millis_since(ended.process.created);
+            assert!(took < after + 1000, "{took} ms, {what}");
+            assert_eq!(rig.strings.calls(), ["a Install"], "{what}");
+            arrives(&rig, &sketch).await;
+        }
+    }
+}
+
 /// A stop before the first step prevents all calls.
 #[tokio::test(start_paused = true)]
 async fn nothing_begins_after_a_stop_before_the_first_step() {
@@ -154,7 +181,7 @@ async fn nothing_begins_after_a_stop_before_the_first_step() {
     let stop = Stop::default();
     let (engine, holder) = rig.engine();
     let prepared = engine.prepare(&assembly_name("t"), up(&hub()), &holder, &stop).await.unwrap();
-    stop.soon.cancel();
+    stop.request();
     let ended = prepared.run(&stop).await.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Cancelled);
     assert!(matches!(rig.ask_until("t", up(&hub()), &stop).await, Err(EngineError::Stopped)));
@@ -170,7 +197,7 @@ async fn a_process_of_a_stopped_daemon_stays_open() {
     let (name, daemon) = (assembly_name("t"), holder.serving(true));
     let stop = Stop::default();
     let prepared = engine.prepare(&name, up(&hub()), &daemon, &stop).await.unwrap();
-    stop.soon.cancel();
+    stop.request();
     let process = prepared.run(&stop).await.unwrap().process;
     assert!(!process.status.is_final(), "{}", process.status);
     let open = rig.store.open_processes().await.unwrap();
@@ -214,7 +241,7 @@ async fn a_converging_instance_is_not_destroyed_unasked() {
             let stop = Stop::default();
             let (ended, ()) = tokio::join!(rig.ask_until("t", Request::up(version("2")), &stop), async {
                 tokio::time::sleep(Duration::from_secs(20)).await;
-                stop.soon.cancel();
+                stop.request();
             });
             assert_eq!(ended.unwrap().process.status, ProcessStatus::Cancelled);
             let is_down = *request.intent() == Intent::Down;

@@ -279,7 +279,7 @@ impl Search<'_> {
     /// changes nothing. In a dry run, only determines whether the change would alter a record. Fails if `self.stop`
     /// is triggered.
     async fn record(&self, mut view: FoundView, work: Option<FoundWork>) -> Result<FoundView, Error> {
-        if self.stop.soon.is_cancelled() {
+        if self.stop.is_requested() {
             return Err(EngineError::Stopped.into());
         }
         match work {

@@ -45,7 +45,7 @@ async fn a_dropped_process_frees_its_assembly() {
 async fn a_declined_process_is_cancelled() {
     let project = Shop::new();
     let (started, stop) = (project.up().await.unwrap(), Stop::default());
-    stop.soon.cancel();
+    stop.request();
     let ended = started.run(&stop).await.unwrap();
     assert_eq!((ended.process.status, ended.tally.succeeded), (ProcessStatus::Cancelled, 0));
     assert_eq!(project.windlass.views().status(Some(&shop())).await.unwrap().assemblies[0].parts.active, 0);
