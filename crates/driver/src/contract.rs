@@ -33,6 +33,9 @@ pub struct Nature {
     /// The key does not affect performing: the engine always passes a single call to [`Driver::perform`].
     pub batch: Option<String>,
     /// Maximum time from the start of the call until the instance has reached the state that the call requests.
+    ///
+    /// The value also limits the time that the driver itself may work on one answer. The time in which the driver waits
+    /// for the answer of its [`Context`] does not count, because each job has its own timeout.
     pub timeout: Duration,
     /// Whether windlass learns the natural id of the instance only from the report of this action. For example, the
     /// script that launches a virtual machine reports the id that the cloud has chosen.

@@ -17,7 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 use windlass_driver::{Call, Context, JobFailure, Location, Report, Stop};
 use windlass_executor::{Captured, End, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError};
 use windlass_model::record::{Failure, FailureKind, JobEnd, JobRecord};
@@ -128,6 +129,17 @@ pub(crate) struct CallContext {
     last_job: Option<Mutex<Option<LastJob>>>,
     /// Whether the natural id in the call's report must be [claimed](crate::claim) in the store.
     claims: bool,
+    /// The number of requests of the driver that the context has not answered yet, such as running jobs.
+    requests: watch::Sender<usize>,
+}
+
+/// A request of the driver to its context. The request ends when the value is dropped.
+struct OpenRequest<'a>(&'a watch::Sender<usize>);
+
+impl Drop for OpenRequest<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|open| *open -= 1);
+    }
 }
 
 /// The facts about the jobs of a call or of an observation. The machine gets these facts together with the result.
@@ -181,6 +193,29 @@ impl CallContext {
             artifacts: Mutex::default(),
             last_job: call.package.pins().map(|_| Mutex::default()),
             claims: claim::is_needed(call),
+            requests: watch::Sender::new(0),
+        }
+    }
+
+    fn begin_request(&self) -> OpenRequest<'_> {
+        self.requests.send_modify(|open| *open += 1);
+        OpenRequest(&self.requests)
+    }
+
+    /// Waits until the driver has been working for the time `limit`. The time in which the driver waits for an answer
+    /// of this context does not count: a runtime ends a job at the timeout of the job.
+    pub(crate) async fn is_exhausted(&self, limit: Duration) {
+        let mut requests = self.requests.subscribe();
+        let mut left = limit;
+        loop {
+            // The context has the sender, so the receiver never fails.
+            let _ = requests.wait_for(|open| *open == 0).await;
+            let start = Instant::now();
+            let is_over = tokio::time::timeout(left, requests.wait_for(|open| *open > 0)).await.is_err();
+            if is_over {
+                return;
+            }
+            left = left.saturating_sub(start.elapsed());
         }
     }
 
@@ -593,6 +628,7 @@ fn shown(redactor: &Redactor, stream: &Captured) -> String {
 #[async_trait]
 impl Context for CallContext {
     async fn job(&self, name: &str, mut job: Job) -> Result<Outcome, JobFailure> {
+        let _request = self.begin_request();
         let id = self.job_id(name)?;
         if let Some(outcome) = self.recorded(&id).await? {
             self.has_begun.store(true, Ordering::Relaxed);
@@ -639,6 +675,7 @@ impl Context for CallContext {
     }
 
     async fn checkpoint(&self, _call: usize, report: Report) -> Result<(), Failure> {
+        let _request = self.begin_request();
         self.claim(&report).await?;
         let (reply, answer) = oneshot::channel();
         let gone = || Failure::new(FailureKind::Infrastructure, "the engine has stopped");

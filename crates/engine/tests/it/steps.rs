@@ -1,16 +1,22 @@
 //! The execution of a step: calls, convergence, losses and failures.
 
+use std::time::Duration;
+
 use serde_json::json;
+use tokio::time::timeout;
 use windlass_driver::Observation;
 use windlass_engine::{Answer, Request, Stop};
 use windlass_model::assembly::{Cluster, MaxUnavailable, Property};
-use windlass_model::record::{Assumption, CallState, Effect, ProcessStatus, StepEnd, StepState};
+use windlass_model::record::{Assumption, CallState, Effect, FailureKind, ProcessStatus, StepEnd, StepState};
 use windlass_model::{CallId, Part, ProcessId, State, StepId, Template};
 use windlass_secret::Sensitive;
 use windlass_store::Store as _;
 
-use crate::support::puppet::Act;
+use crate::support::puppet::{Act, Spoil};
 use crate::support::{Rig, Sketch, assembly_name, element, literal};
+
+/// A duration that no process of these tests exceeds.
+const LONG: Duration = Duration::from_secs(3600);
 
 #[tokio::test(start_paused = true)]
 async fn calls_come_in_the_order_of_the_plan() {
@@ -501,4 +507,53 @@ async fn no_call_is_left_open() {
 
 fn property(element: &str, name: &str) -> Template {
     Template::property(element.parse().expect("valid"), name.parse().expect("valid"))
+}
+
+/// A driver never answers a call. When the timeout of the call has passed, the call must fail, whatever its effect is.
+/// The next `up` creates the part again.
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_never_answers_fails_at_the_timeout() {
+    for effect in [Effect::Once, Effect::Repeatable] {
+        let rig = Rig::new(effect);
+        rig.strings.act("a Install", Act::Hang);
+        let sketch = Sketch::new(&["a"]);
+        let ended = timeout(LONG, rig.up(sketch.desired())).await.expect("it ends").unwrap();
+        assert_eq!((ended.process.status, ended.tally.failed), (ProcessStatus::Failed, 1));
+        let failure = rig.look("t").await.elements[&element("t__a")].failure.clone().unwrap();
+        assert_eq!(failure.kind, FailureKind::Timeout);
+        assert_eq!(failure.message, "its driver gave no answer within 60 s");
+        assert_eq!((rig.strings.calls(), rig.jobs.left()), (vec!["a Install".to_owned()], 0));
+        let ended = rig.up(sketch.desired()).await.unwrap();
+        assert_eq!(ended.process.status, ProcessStatus::Completed);
+    }
+}
+
+/// A driver never answers the observation of an instance that is converging, or of an instance whose job was lost. The
+/// call must end after its timeout.
+#[tokio::test(start_paused = true)]
+async fn an_observation_that_never_answers_ends_at_the_timeout() {
+    for is_lost in [false, true] {
+        let rig = Rig::new(Effect::Once);
+        rig.strings.act("a Install", Act::Converge(5));
+        rig.strings.spoil("a", Spoil::Hangs);
+        if is_lost {
+            rig.jobs.lose("a Install");
+        }
+        let ended = timeout(LONG, rig.up(Sketch::new(&["a"]).desired())).await.expect("it ends").unwrap();
+        assert_eq!(ended.process.status, ProcessStatus::Failed);
+        let failure = rig.look("t").await.elements[&element("t__a")].failure.clone().unwrap();
+        let kind = if is_lost { FailureKind::Lost } else { FailureKind::Timeout };
+        assert_eq!(failure.kind, kind, "{failure}");
+        assert_eq!(ended.tally.undecided, u32::from(is_lost), "{failure}");
+    }
+}
+
+/// The timeout of a driver does not count the time in which the driver waits for its job. The runtime itself ends the
+/// job at the timeout of the job.
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_waits_for_its_job_is_not_cut_off() {
+    let rig = Rig::new(Effect::Once);
+    rig.jobs.last("a Install", LONG);
+    let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
 }
