@@ -47,8 +47,7 @@ impl Engine {
         match renewal.keeping(Box::pin(self.prepare_under(&lease, name, request, stop, None))).await {
             Ok((draft, process)) => Ok(Prepared::new(self.clone(), renewal, draft, process)),
             Err(error) => {
-                // The caller needs the first error, not a failure to release the lease.
-                let _ = renewal.release().await;
+                renewal.release().await;
                 Err(error)
             }
         }

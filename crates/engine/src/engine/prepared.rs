@@ -13,7 +13,6 @@ use super::consent::Consent;
 use super::core::{Engine, Options};
 use super::draft::Draft;
 use super::look::Seen;
-use super::references::leave;
 use super::request::Request;
 use crate::dispatch::JournalParts;
 use crate::error::EngineError;
@@ -145,10 +144,8 @@ impl Prepared {
             None => Box::pin(env.run(&mut machine, parts, renewal.lost())).await,
             Some(lost) => Err(lost),
         };
-        leave(&*engine.store, env.beside).await;
-        let released = renewal.release().await;
+        renewal.release().await;
         result?;
-        released?;
         Ok(Ended {
             failed_group: machine.failed_group(),
             last_reached: machine.world.assembly.reached,

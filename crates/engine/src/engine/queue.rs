@@ -275,8 +275,7 @@ impl Engine {
         match renewal.keeping(self.take_up_under(&lease, request, stop)).await {
             Ok((engine, draft, process)) => Ok(Prepared::new(engine, renewal, draft, process)),
             Err(error) => {
-                // The caller needs the first error, not a failure to release the lease.
-                let _ = renewal.release().await;
+                renewal.release().await;
                 Err(error)
             }
         }

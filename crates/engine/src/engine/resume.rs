@@ -70,12 +70,11 @@ pub async fn resume(
             Ok(Resumed::Continued(Box::new(prepared)))
         }
         Ok(Err(ended)) => {
-            renewal.release().await?;
+            renewal.release().await;
             Ok(Resumed::Ended(Box::new(ended)))
         }
         Err(error) => {
-            // The caller needs the first error, not a failure to release the lease.
-            let _ = renewal.release().await;
+            renewal.release().await;
             Err(error)
         }
     }

@@ -706,6 +706,23 @@ fn outage() -> StoreError {
     StoreError::Locked { path: "somewhere".into() }
 }
 
+/// The store fails when a process has ended and releases its lease. The program must get the result of the process. After
+/// the outage, the lease must be released before it expires.
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_can_not_be_released_hides_no_result() {
+    let rig = Rig::new(Effect::Once);
+    let outlasts = rig.store.lease_terms().expire_after / 3;
+    rig.store.set_outage(Some(outage()));
+    let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+    sleep(outlasts).await;
+    assert!(rig.store.holder(&assembly_name("t")).await.unwrap().is_some());
+    rig.store.set_outage(None);
+    sleep(Duration::from_secs(2)).await;
+    assert!(rig.store.holder(&assembly_name("t")).await.unwrap().is_none());
+    assert_eq!(rig.down("t").await.unwrap().process.status, ProcessStatus::Completed);
+}
+
 /// A store outage shorter than the lease term does not end a process. Stop requests are queried again
 /// afterwards.
 #[tokio::test(start_paused = true)]
