@@ -13,6 +13,7 @@ use super::by_queries::LONGEST;
 use super::env::EngineEnv;
 use super::look;
 use crate::panic::caught;
+use crate::report::check_natural;
 
 /// A search for existing instances.
 #[derive(Debug, Clone)]
@@ -76,6 +77,14 @@ impl EngineEnv {
         let configuration = quest.configuration.clone().unwrap_or_else(|| location.configuration());
         let purpose = quest.purpose;
         let query = Query { package, binding: binding.clone(), location, configuration, properties, purpose };
-        caught(driver.discover(&context, &query)).await?
+        let mut found = caught(driver.discover(&context, &query)).await??;
+        for instance in &mut found {
+            match check_natural(&instance.natural) {
+                Ok(()) => {}
+                Err(failure) if quest.purpose == Purpose::Inventory => instance.report = Err(failure),
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(found)
     }
 }

@@ -10,7 +10,7 @@ use windlass_model::assembly::{Cluster, MaxUnavailable, Property};
 use windlass_model::record::{Assumption, CallState, Effect, FailureKind, ProcessStatus, StepEnd, StepState};
 use windlass_model::{CallId, Part, ProcessId, State, StepId, Template};
 use windlass_secret::Sensitive;
-use windlass_store::Store as _;
+use windlass_store::{Batch, Store as _};
 
 use crate::support::puppet::{Act, Spoil};
 use crate::support::{Rig, Sketch, assembly_name, element, literal};
@@ -556,4 +556,42 @@ async fn a_driver_that_waits_for_its_job_is_not_cut_off() {
     rig.jobs.last("a Install", LONG);
     let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Completed);
+}
+
+/// A driver reports an invalid natural id: an empty id, an id with a line break, or an id that is too long. The call
+/// must fail, and the id must not be recorded.
+#[tokio::test(start_paused = true)]
+async fn an_invalid_natural_id_is_refused() {
+    let long = "i".repeat(2049);
+    for (natural, wrong) in [("", "is empty"), ("a\nb", "contains a control"), (&long, "is longer than 2048")]
+    {
+        let rig = Rig::new(Effect::Once);
+        rig.strings.act("a Install", Act::Name(natural.to_owned()));
+        let sketch = Sketch::new(&["a"]);
+        assert_eq!(rig.up(sketch.desired()).await.unwrap().process.status, ProcessStatus::Failed);
+        let known = rig.look("t").await;
+        let failure = known.elements[&element("t__a")].failure.clone().unwrap();
+        assert_eq!(failure.kind, FailureKind::Protocol);
+        assert!(failure.message.contains(wrong), "{failure}");
+        assert_eq!(known.instances.get(&element("t__a")).and_then(|instance| instance.natural.clone()), None);
+        assert_eq!(rig.up(sketch.desired()).await.unwrap().process.status, ProcessStatus::Completed);
+    }
+}
+
+/// The records of an earlier build contain an invalid natural id. Reports that repeat this id are accepted, so the part
+/// can be removed.
+#[tokio::test(start_paused = true)]
+async fn a_recorded_natural_id_may_be_invalid() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    let (_, holder) = rig.engine();
+    let lease = rig.store.lease(&assembly_name("t"), &holder).await.unwrap();
+    let mut instance = rig.look("t").await.instances[&element("t__a")].clone();
+    instance.natural = Some("a\nb".to_owned());
+    rig.store.commit(&lease, Batch::new().put_instance(instance)).await.unwrap();
+    rig.store.release(lease).await.unwrap();
+    for call in ["a Stop", "a Uninstall"] {
+        rig.strings.act(call, Act::Name("a\nb".to_owned()));
+    }
+    assert_eq!(rig.down("t").await.unwrap().process.status, ProcessStatus::Completed);
 }
