@@ -23,7 +23,7 @@ pub(crate) fn is_needed(call: &Call) -> bool {
 /// applications of the same factory have the same natural id.
 pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
     let message = format!(
-        "its script reports the natural id `{natural}`, which `{by}` has; if the script made something new, nothing \
+        "its driver reports the natural id `{natural}`, which `{by}` has; if the launch made something new, nothing \
          manages it"
     );
     Failure::new(FailureKind::AlreadyExists, message)

@@ -27,6 +27,7 @@ use windlass_secret::{Redactor, SecretRef, Sensitive};
 use windlass_store::{Batch, Lease, Store};
 
 use crate::claim;
+use crate::panic::caught_text;
 use crate::places::Places;
 use crate::recorder::LastJob;
 use crate::recordings::{self, RecordedJob, Transcript};
@@ -512,6 +513,53 @@ impl CallContext {
         Ok(())
     }
 
+    /// Runs a job, or returns its recorded outcome (see the table of this module).
+    async fn outcome_of(&self, name: &str, mut job: Job) -> Result<Outcome, JobFailure> {
+        let id = self.job_id(name)?;
+        if let Some(outcome) = self.recorded(&id).await? {
+            self.has_begun.store(true, Ordering::Relaxed);
+            self.keep(&id, &job, &outcome);
+            return ended(outcome, &job);
+        }
+        if let Some(from) = &self.elsewhere {
+            return Err(lost(format!(
+                "its job was started from {from}, and only `windlass retry {}` there can find the outcome",
+                self.assembly
+            )));
+        }
+        // A job of an earlier process may have run, or may still run, on a runtime that can't be reached now.
+        let is_known = self.journal.jobs.contains_key(id.as_str());
+        let closed = |why: String| if self.may_exist(&id) { lost(why) } else { not_run(why) };
+        let runtime = &self.places.runtime(&self.place).await.map_err(closed)?;
+        job.owner = self.owner().map_err(not_run)?;
+        let mut record = self.record(name, &id, &job, runtime.kind());
+        let now = record.submitted;
+        if let Some(known) = self.journal.jobs.get(id.as_str()) {
+            record.submitted = known.submitted;
+            record.accepted = known.accepted;
+        }
+        self.begin(runtime, &id, is_known).await?;
+        // The job can be submitted before this record is durable. Its id follows from its call, whose record is
+        // already durable.
+        let known = self.journal.store.commit(&self.journal.lease, Batch::new().put_job(record.clone()));
+        self.enter(known, None).await;
+        let outcome = match self.run(runtime, &id, &job, &mut record).await {
+            Err(JobFailure::NotRun(why)) => {
+                self.record_not_run(record, &why).await;
+                return Err(JobFailure::NotRun(why));
+            }
+            ran => ran?,
+        };
+        if outcome.started.is_some_and(|started| millis(started) >= now) {
+            // The earlier process has recorded the job, but the job began only now.
+            record.submitted = now;
+        }
+        self.keep(&id, &job, &outcome);
+        let ticket = self.record_end(record, &outcome, is_known);
+        self.enter(ticket, Some((runtime.clone(), id))).await;
+        ended(outcome, &job)
+    }
+
     fn record(&self, name: &str, id: &JobId, job: &Job, kind: &str) -> JobRecord {
         let command = std::iter::once(&job.program).chain(&job.args).cloned().collect::<Vec<_>>().join(" ");
         JobRecord {
@@ -627,51 +675,19 @@ fn shown(redactor: &Redactor, stream: &Captured) -> String {
 
 #[async_trait]
 impl Context for CallContext {
-    async fn job(&self, name: &str, mut job: Job) -> Result<Outcome, JobFailure> {
+    async fn job(&self, name: &str, job: Job) -> Result<Outcome, JobFailure> {
         let _request = self.begin_request();
-        let id = self.job_id(name)?;
-        if let Some(outcome) = self.recorded(&id).await? {
-            self.has_begun.store(true, Ordering::Relaxed);
-            self.keep(&id, &job, &outcome);
-            return ended(outcome, &job);
-        }
-        if let Some(from) = &self.elsewhere {
-            return Err(lost(format!(
-                "its job was started from {from}, and only `windlass retry {}` there can find the outcome",
-                self.assembly
-            )));
-        }
-        // A job of an earlier process may have run, or may still run, on a runtime that can't be reached now.
-        let is_known = self.journal.jobs.contains_key(id.as_str());
-        let closed = |why: String| if self.may_exist(&id) { lost(why) } else { not_run(why) };
-        let runtime = &self.places.runtime(&self.place).await.map_err(closed)?;
-        job.owner = self.owner().map_err(not_run)?;
-        let mut record = self.record(name, &id, &job, runtime.kind());
-        let now = record.submitted;
-        if let Some(known) = self.journal.jobs.get(id.as_str()) {
-            record.submitted = known.submitted;
-            record.accepted = known.accepted;
-        }
-        self.begin(runtime, &id, is_known).await?;
-        // The job can be submitted before this record is durable. Its id follows from its call, whose record is
-        // already durable.
-        let known = self.journal.store.commit(&self.journal.lease, Batch::new().put_job(record.clone()));
-        self.enter(known, None).await;
-        let outcome = match self.run(runtime, &id, &job, &mut record).await {
-            Err(JobFailure::NotRun(why)) => {
-                self.record_not_run(record, &why).await;
-                return Err(JobFailure::NotRun(why));
+        // Without this, a panic of the runtime or of the store would look like a panic of the driver.
+        match caught_text(self.outcome_of(name, job)).await {
+            Ok(outcome) => outcome,
+            Err(panic) => {
+                // If the runtime can't end the job now either, a later process finds the job by its owner.
+                if !self.looks {
+                    let _ = caught_text(self.end_jobs()).await;
+                }
+                Err(lost(format!("its runtime or the store panicked: {panic}")))
             }
-            ran => ran?,
-        };
-        if outcome.started.is_some_and(|started| millis(started) >= now) {
-            // The earlier process has recorded the job, but the job began only now.
-            record.submitted = now;
         }
-        self.keep(&id, &job, &outcome);
-        let ticket = self.record_end(record, &outcome, is_known);
-        self.enter(ticket, Some((runtime.clone(), id))).await;
-        ended(outcome, &job)
     }
 
     async fn checkpoint(&self, _call: usize, report: Report) -> Result<(), Failure> {

@@ -658,6 +658,29 @@ async fn a_panic_beside_a_job_is_a_failure_of_its_call() {
     assert!(format!("{events:?}").contains("its driver panicked: it was told to panic"), "{events:#?}");
 }
 
+/// A runtime panics while it starts a job, so the outcome of the job is unknown. The panic must not count as a fault of
+/// the driver, and the job must not run beside its repetition.
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_a_runtime_is_a_lost_job() {
+    for effect in [Effect::Once, Effect::Repeatable] {
+        let rig = Rig::new(effect);
+        rig.jobs.panic_at_submission("a Install");
+        rig.jobs.last("a Install", Duration::from_secs(60));
+        let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+        if effect == Effect::Once {
+            assert_eq!(ended.tally.undecided, 1);
+            let failure = rig.look("t").await.elements[&element("t__a")].failure.clone().unwrap();
+            let expected = "its runtime or the store panicked: the runtime was told to panic";
+            assert!(failure.message.contains(expected), "{failure}");
+        } else {
+            assert_eq!(ended.process.status, ProcessStatus::Completed);
+            assert_eq!(rig.strings.calls()[..2], ["a Install", "a Install (attempt 2)"]);
+        }
+        let crowds = rig.jobs.crowds();
+        assert!(crowds.iter().all(|running| running.len() == 1), "{effect:?}: {crowds:?}");
+    }
+}
+
 /// A windlass process is killed during a job, and the job continues. In the next windlass process, the driver panics
 /// while this job still runs. Windlass must end the job, because otherwise the next call would run beside the job.
 #[tokio::test(start_paused = true)]
