@@ -434,7 +434,7 @@ mod tests {
         let (stop, watching) = (windlass_engine::Stop::default(), crate::daemon::Watching::default());
         let (_samples, received) = tokio::sync::mpsc::channel(1);
         let watched = crate::daemon::watch(&windlass, &watching, received, &|_| {}, &stop);
-        let (watched, ()) = tokio::join!(watched, async { stop.soon.cancel() });
+        let (watched, ()) = tokio::join!(watched, async { stop.request() });
         // If the daemon ignored the stop, it would return an error, because the server gives no answer.
         watched.unwrap();
     }

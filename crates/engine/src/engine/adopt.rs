@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Mutex;
 
 use windlass_driver::contract::{Found, Purpose};
-use windlass_driver::{Observation, Observed};
+use windlass_driver::{Observation, Observed, Stop};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::document::Expected;
 use windlass_model::instance::LogEntry;
@@ -30,7 +30,6 @@ use crate::error::EngineError;
 use crate::exported::ExportedInstance;
 use crate::machine::Preparer;
 use crate::report;
-use crate::stop::Stop;
 use crate::values;
 use crate::world::World;
 
@@ -67,8 +66,8 @@ pub async fn inventory(
         purpose: Purpose::Inventory,
         store: Some(engine.store.id().clone()),
     };
-    let found = engine.env.discover_until(&query, stop.soon.child_token()).await;
-    if stop.soon.is_cancelled() {
+    let found = engine.env.discover_until(&query, stop).await;
+    if stop.is_requested() {
         return Err(EngineError::Stopped);
     }
     Ok(found)

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use futures::{StreamExt, TryStreamExt, stream};
-use windlass_driver::Observation;
+use windlass_driver::{Observation, Stop};
 use windlass_model::instance::{LogEntry, Status};
 use windlass_model::instance_changes::document_changes;
 use windlass_model::record::{
@@ -28,7 +28,6 @@ use crate::error::EngineError;
 use crate::machine::Preparer;
 use crate::recordings::{self, RecordedJob};
 use crate::report;
-use crate::stop::Stop;
 use crate::world::World;
 use crate::{check_failure, commands};
 
@@ -151,7 +150,7 @@ impl<'a> Writer<'a> {
             }
         }
         let Checks { mut answers, failed, lines } = engine.checks().answers(looks, stop).await;
-        if stop.soon.is_cancelled() {
+        if stop.is_requested() {
             return Err(EngineError::Stopped);
         }
         if self.absence == Absence::Doubted {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use windlass_driver::Stop;
 use windlass_lifecycle::{Diff, Plan};
 use windlass_model::record::{Intent, ProcessRecord, ProcessStatus};
 use windlass_model::resolve::Resolved;
@@ -13,14 +14,12 @@ use super::consent::{Consent, OmittedChanges};
 use super::core::{Engine, Options};
 use super::draft::Draft;
 use super::look::Seen;
-use super::references::leave;
 use super::request::Request;
 use crate::dispatch::JournalParts;
 use crate::error::EngineError;
 use crate::keeper::Renewal;
 use crate::machine::{ProcessMachine, Tally, demanding_groups};
 use crate::outdated_inputs::{OutdatedInputs, outdated_inputs};
-use crate::stop::Stop;
 use crate::values;
 use crate::world::World;
 
@@ -150,7 +149,7 @@ impl Prepared {
                 .with_demanding_groups(groups);
         // The daemon does not call an interrupted command again.
         if process.unattended && !matches!(process.intent, Intent::Call { .. }) {
-            machine = machine.with_daemon_shutdown(stop.soon.clone());
+            machine = machine.with_daemon_shutdown(stop.clone());
         }
         let Options { grace, patience, .. } = engine.options;
         let parts = JournalParts { grace, patience, ..JournalParts::default() };
@@ -159,10 +158,8 @@ impl Prepared {
             None => Box::pin(env.run(&mut machine, parts, renewal.lost())).await,
             Some(lost) => Err(lost),
         };
-        leave(&*engine.store, env.beside).await;
-        let released = renewal.release().await;
+        renewal.release().await;
         result?;
-        released?;
         Ok(Ended {
             failed_group: machine.failed_group(),
             last_reached: machine.world.assembly.reached,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use windlass_driver::Stop;
 use windlass_lifecycle::Plan;
 use windlass_model::record::{Event, EventDraft, PlanText};
 use windlass_model::rename::Renaming;
@@ -13,7 +14,6 @@ use super::moved::{Moved, with_moved};
 use super::references::{leave, refuse_if_entangled};
 use super::upkeep::{Upkeep, give_back, unknown};
 use crate::error::{EngineError, MovedTo, NameUse};
-use crate::stop::Stop;
 use crate::{commands, exported};
 
 /// The number of records that are read at once.

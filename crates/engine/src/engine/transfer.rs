@@ -6,7 +6,7 @@ use std::mem;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use windlass_driver::Package;
+use windlass_driver::{Package, Stop};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::document::{DocumentDraft, Expected};
 use windlass_model::record::{
@@ -29,7 +29,6 @@ use crate::commands;
 use crate::error::{EngineError, Loss, MovedTo};
 use crate::exported::{self, exported};
 use crate::keeper::{Leases, renewing};
-use crate::stop::Stop;
 
 /// An assembly outside a store, with all data that a later intent on the assembly needs. Steps, calls, jobs and events
 /// are not included.

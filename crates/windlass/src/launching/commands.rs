@@ -213,7 +213,7 @@ impl Launcher<'_> {
             if view.has_ended() {
                 return Ok(view);
             }
-            if stop.soon.is_cancelled() {
+            if stop.is_requested() {
                 return Err(EngineError::Stopped.into());
             }
             if view.state == "open" && waited >= pause {
@@ -223,7 +223,7 @@ impl Launcher<'_> {
                 }
             }
             tokio::select! {
-                () = stop.soon.cancelled() => {}
+                () = stop.requested() => {}
                 () = tokio::time::sleep(TICK) => waited += TICK,
             }
             view = match self.called_command(id).await {

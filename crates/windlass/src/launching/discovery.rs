@@ -281,7 +281,7 @@ impl Search<'_> {
     /// changes nothing. In a dry run, only determines the result that the change would have. Fails if `self.stop`
     /// is triggered.
     async fn record(&self, mut view: FoundView, work: Option<FoundWork>) -> Result<FoundView, Error> {
-        if self.stop.soon.is_cancelled() {
+        if self.stop.is_requested() {
             return Err(EngineError::Stopped.into());
         }
         match work {
