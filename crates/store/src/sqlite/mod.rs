@@ -86,6 +86,9 @@ impl SqliteStore {
     /// [`StoreError::ReadOnly`] or [`StoreError::Full`]. A read fails with the same error if another program has
     /// changed the store since it was opened.
     ///
+    /// This method needs no tokio runtime. The futures of the open store need a tokio runtime with timers: outside of
+    /// a runtime, a read panics.
+    ///
     /// # Errors
     /// [`StoreError::Missing`] if there is no store and the options forbid creating one.
     /// [`StoreError::NotAStore`], [`StoreError::Newer`] or [`StoreError::Locked`] if the file can't be used.
