@@ -683,6 +683,21 @@ references:
   twins:
     type: assembly::twin::1.0
 ```";
+    SEARCH_FAILED = "WL0162", "search for an existing thing failed",
+        r"A driver has searched for the thing of a reference, and the search failed. For example, an HTTP request failed, or
+the script of the search exited with an error. So windlass does not know whether the thing exists. The message contains
+the reason. Nothing was changed.
+
+Correct the cause, and repeat the command. Or declare the thing under `existing:` in `windlass.yaml`: then windlass does
+not search for it.
+
+```yaml
+name: assembly::shop::1.0
+references:
+  net:
+    type: resource::sought::1.0
+    properties: {deploymentLocation: {value: here}, resourceManager: {value: rm}}
+```";
     MANY_NODES = "WL0170", "one value of many nodes",
         r"The reference `${…}` reads a property of a component with several nodes. It gets the value of the first node. If the
 component has no nodes, the reference has no value.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use windlass_model::instance::LogEntry;
+use serde_json::{Map, Value};
+use windlass_model::instance::{LogEntry, OUTPUTS};
 use windlass_model::record::PairKey;
 use windlass_model::resolve::Resolved;
 use windlass_model::{Action, CallId, CommandId, ElementName, InstanceId, PropertyName};
@@ -154,6 +154,39 @@ impl Report {
     /// Creates a report for an instance that has settled without a change.
     pub fn settled() -> Self {
         Self { natural: None, updates: Value::Null, private: None, log: Vec::new(), settled: Settled::Yes }
+    }
+
+    /// Adds the value of an output to the updates. `output` is the name of a read-only property of the descriptor.
+    /// Other parts read it as `${PART.OUTPUT}`. Before a driver publishes a secret, it passes the secret to
+    /// [`Context::hide`](crate::Context::hide).
+    ///
+    /// If the field `updates` is not a valid update, the method does not change it, and the engine refuses the report.
+    ///
+    /// ```
+    /// use windlass_driver::Report;
+    ///
+    /// let report = Report::settled().publish("address", "10.0.0.5");
+    /// let set = &report.updates["$set"];
+    /// assert_eq!(set["interfaces.properties.signals.address"], "10.0.0.5");
+    /// ```
+    #[must_use]
+    pub fn publish(mut self, output: &str, value: impl Into<Value>) -> Self {
+        let key = output.replace('\\', r"\\").replace('.', r"\.");
+        let empty = || Value::Object(Map::new());
+        // In the JSON form of an update, null stands for no update.
+        if self.updates.is_null() {
+            self.updates = empty();
+        }
+        let set = self.updates.as_object_mut().map(|updates| updates.entry("$set").or_insert(Value::Null));
+        if let Some(set) = set {
+            if set.is_null() {
+                *set = empty();
+            }
+            if let Some(set) = set.as_object_mut() {
+                set.insert(format!("interfaces.{OUTPUTS}.signals.{key}"), value.into());
+            }
+        }
+        self
     }
 }
 

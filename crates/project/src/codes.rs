@@ -1,5 +1,7 @@
 //! The codes of this crate: `WL0300` to `WL0349`.
 
+use windlass_source::Code;
+
 windlass_source::codes! {
     NO_SUCH_FILE = "WL0300", "no such file",
         "There is no file or folder with this path. Paths are relative to the working folder.";
@@ -63,7 +65,7 @@ existing:
     UNKNOWN_RUNTIME = "WL0315", "unknown runtime",
         r"`runtime` selects the runtime of a location's scripts: `process` (on this host, without isolation), `sandbox` (in an
 image, without an engine) or `docker` (in containers of an engine; `engine: podman` too). A program that embeds windlass
-may have others.
+may have others. So for commands that only read records, such as `windlass status`, an unknown runtime is a warning.
 
 ```yaml
 version: 1
@@ -181,6 +183,10 @@ locations:
     BAD_SCRIPTING = "WL0346", "bad setting of scripts",
         "`adapter`, `input` and `launch-key` of a location accept only a few words. `adapter: invoke` starts scripts by `/invoke.py` of the image. `input: json` gives them JSON, which needs no library. `launch-key: launch-instances` is for scripts that read the requests of a launch under that key.\n\n```yaml\nlocations:\n  here:\n    input: json\n```";
 }
+
+/// The codes of names in `windlass.yaml` that this program does not know, and that another program may know: a program
+/// that embeds windlass can register runtimes and drivers of its own.
+pub const KNOWN_ELSEWHERE: [Code; 3] = [UNKNOWN_KEY, UNKNOWN_RUNTIME, UNKNOWN_DRIVER];
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 //! data about the project.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use thiserror::Error;
@@ -9,7 +10,7 @@ use windlass_descriptor::{Descriptor, Existing};
 use windlass_driver::{Location, Placement, Registry};
 use windlass_model::DescriptorName;
 use windlass_model::retention::Retention;
-use windlass_source::{Diagnostic, Diagnostics, Place, listed, suggest};
+use windlass_source::{Diagnostic, Diagnostics, Place, Severity, Source, listed, suggest};
 
 use crate::codes;
 use crate::disk::{shown, unreadable};
@@ -67,9 +68,43 @@ impl Project {
         kinds: &RuntimeKinds,
         drivers: &Registry,
     ) -> Result<Self, Diagnostics> {
+        Self::open_as(start, fallback, overlay, drivers, |source| read(source, kinds, drivers))
+    }
+
+    /// Opens a project as [`open_with`](Self::open_with) does, to read its records and to run no jobs. An unknown
+    /// runtime, driver or key of `windlass.yaml` is only a warning: the program that creates the records may know it.
+    ///
+    /// # Errors
+    /// The other errors of [`open`](Self::open).
+    pub fn open_to_read(
+        start: &Path,
+        fallback: &Path,
+        overlay: Overlay,
+        kinds: &RuntimeKinds,
+        drivers: &Registry,
+    ) -> Result<Self, Diagnostics> {
+        Self::open_as(start, fallback, overlay, drivers, |source| {
+            let (content, diagnostics) = read(source, kinds, drivers);
+            let warned = |mut diagnostic: Diagnostic| {
+                if codes::KNOWN_ELSEWHERE.contains(&diagnostic.code) {
+                    diagnostic.severity = Severity::Warning;
+                }
+                diagnostic
+            };
+            (content, diagnostics.into_iter().map(warned).collect())
+        })
+    }
+
+    fn open_as(
+        start: &Path,
+        fallback: &Path,
+        overlay: Overlay,
+        drivers: &Registry,
+        read: impl FnOnce(&Arc<Source>) -> (ProjectFile, Diagnostics),
+    ) -> Result<Self, Diagnostics> {
         let start = real(start)?;
         match find_file(&start)? {
-            Some(file) => Self::read(file, overlay, kinds, drivers),
+            Some(file) => Self::read(file, overlay, read),
             None => Ok(Self { overlay, drivers: drivers.clone(), ..Self::without_file(real(fallback)?) }),
         }
     }
@@ -77,11 +112,10 @@ impl Project {
     fn read(
         file: PathBuf,
         overlay: Overlay,
-        kinds: &RuntimeKinds,
-        drivers: &Registry,
+        read: impl FnOnce(&Arc<Source>) -> (ProjectFile, Diagnostics),
     ) -> Result<Self, Diagnostics> {
         let source = overlay.source(&file).map_err(|diagnostic| Diagnostics::from(vec![*diagnostic]))?;
-        let (file_content, mut warnings) = read(&source, kinds, drivers);
+        let (file_content, mut warnings) = read(&source);
         let ProjectFile { locations, existing, packages, retention, nodes, drivers } = file_content;
         let root = file.parent().unwrap_or(&file).to_path_buf();
         let mut folders = Vec::new();

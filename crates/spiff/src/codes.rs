@@ -52,6 +52,12 @@ $ windlass spiff parse 'a +'
          No part of the name may be empty, and no field on the way may have a value that is not a map. Nothing \
          was processed.\n\n\
          Write `-D db.host=example.org`.";
+    LIMIT = "WL0708", "template above a limit",
+        "The processing of the template has exceeded a limit, such as the number of steps or of calls within each other. \
+         The limits protect the machine from templates that never end. The message names the limit. Nothing was \
+         printed.\n\n\
+         Look for a lambda or a template that calls itself without end, and for lists that double in a loop. A program \
+         that embeds the crate sets `Limits`, and reads the exceeded limit from `Unresolved::exceeded`.";
 }
 
 #[cfg(test)]
@@ -70,6 +76,8 @@ mod tests {
         assert_eq!(code(Engine::new(), "a: [1\n"), DOCUMENT);
         let small = Engine::new().with_limits(Limits { output: 3, ..Limits::default() });
         assert_eq!(code(small, "a: long\n"), TOO_LARGE);
+        let few = Engine::new().with_limits(Limits { steps: 3, ..Limits::default() });
+        assert_eq!(code(few, "a: (( 1 + 2 + 3 + 4 + 5 ))\n"), LIMIT);
         let document = crate::value::Node::new(crate::value::Map::new());
         assert_eq!(Engine::new().evaluate("a +", &document).unwrap_err().code(), EXPRESSION);
     }

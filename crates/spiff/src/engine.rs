@@ -24,7 +24,8 @@ use crate::{Features, Limits, Outside};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpiffError {
-    /// Some nodes of a document have no value.
+    /// Some nodes of a document have no value, or the processing has exceeded a limit. In the second case, the field
+    /// [`exceeded`](Unresolved::exceeded) names the limit.
     #[error("{0}")]
     Unresolved(Unresolved),
     /// A text is not a valid document.
@@ -45,7 +46,7 @@ impl SpiffError {
     /// Returns the code of the error. `windlass explain CODE` explains the error.
     pub fn code(&self) -> Code {
         match self {
-            Self::Unresolved(_) => codes::UNRESOLVED,
+            Self::Unresolved(report) => report.code(),
             Self::Read(_) => codes::DOCUMENT,
             Self::Syntax(_) => codes::EXPRESSION,
             Self::Output { .. } => codes::TOO_LARGE,

@@ -23,7 +23,7 @@
 //! |---|---|
 //! | process documents | [`Engine`], [`Session`], [`Processed`] |
 //! | limit the cost, grant access, enable optional parts of the language | [`Limits`], [`Outside`], [`Features`] |
-//! | find out where a node without a value is, and why it has none | [`Unresolved`], [`locate`], [`TraceStep`] |
+//! | find out where a node without a value is, and why it has none | [`Unresolved`], [`ExceededLimit`], [`locate`], [`TraceStep`] |
 //! | the data model of expressions | [`value`]: [`Node`](value::Node), [`Value`](value::Value) |
 //! | expressions as text and as trees | [`syntax`] |
 //! | read and write documents | [`yaml`] |
@@ -56,7 +56,7 @@ pub use compare::{Difference, diff};
 pub use definition::{DefinitionError, define};
 pub use engine::{Engine, Preserve, Processed, Session, SpiffError};
 pub use flow::discard_temporary;
-pub use limits::{Features, Limits};
+pub use limits::{ExceededLimit, Features, Limits};
 pub use locate::locate;
 pub use output::{Output, OutputError};
 pub use outside::{Fetch, Now, Outside, Random};

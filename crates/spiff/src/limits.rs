@@ -21,6 +21,26 @@ pub struct Limits {
     pub output: usize,
 }
 
+/// The limit that a template has exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ExceededLimit {
+    /// [`Limits::steps`].
+    Steps,
+    /// [`Limits::depth`].
+    Depth,
+    /// [`Limits::passes`].
+    Passes,
+    /// [`Limits::time`].
+    Time,
+    /// [`Limits::output`], by a value that an expression refers to.
+    Output,
+    /// The fixed limit of 2000 levels of lists and maps in a value.
+    Levels,
+    /// A limit of a function. The function returned [`FunctionError::Limit`](crate::FunctionError::Limit).
+    Function,
+}
+
 /// Maximum number of levels of lists and maps in a value. Functions that recurse over values rely on this
 /// limit.
 pub(crate) const LEVELS: u32 = 2_000;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use windlass_source::{Diagnostic, Key, Kind, Node as Tree, Place, Source, Span, load};
+use windlass_source::{Code, Diagnostic, Key, Kind, Node as Tree, Place, Source, Span, load};
 
 use crate::codes;
 use crate::report::{Reason, Unresolved, UnresolvedNode};
@@ -19,8 +19,9 @@ use crate::yaml::load_options;
 ///
 /// `sources` are the texts of the template and its stubs. `document` is the index of the document in a template with
 /// several documents, from 0. Each diagnostic contains the place of its node in one of the sources. If no source
-/// contains the node, the function returns no diagnostic for the node. For a malformed expression, the place is that of
-/// the first character that does not match the grammar.
+/// contains the node, the function returns no diagnostic for the node. The root of a document and an exceeded limit have
+/// the place of the document's start. For a malformed expression, the place is that of the first character that does
+/// not match the grammar.
 ///
 /// ```
 /// use windlass_source::Source;
@@ -39,7 +40,11 @@ pub fn locate(report: &Unresolved, sources: &[Arc<Source>], document: usize) -> 
             let source = sources.iter().find(|source| source.name() == node.source)?;
             Document::read(source, document)
         });
-        found.extend(document.as_ref().and_then(|document| document.diagnostic(node)));
+        let Some(document) = document else { continue };
+        found.extend(match report.exceeded {
+            Some(_) => Some(document.exceeded(report.code(), node)),
+            None => document.diagnostic(node),
+        });
     }
     found
 }
@@ -65,11 +70,30 @@ impl Document {
         (at < documents.len()).then(|| Self { source: Arc::clone(source), root: documents.swap_remove(at) })
     }
 
+    /// Returns the diagnostic of an exceeded limit. A limit concerns all of the document, so the place is its start.
+    fn exceeded(&self, code: Code, root: &UnresolvedNode) -> Diagnostic {
+        Diagnostic::error(code, root.issue.message.clone()).at(self.start())
+    }
+
+    /// Returns the first character of the document.
+    fn start(&self) -> Place {
+        let start = self.root.span().start;
+        self.source.place(Span::empty(start))
+    }
+
     fn diagnostic(&self, node: &UnresolvedNode) -> Option<Diagnostic> {
-        let path = node.path.join(".");
-        let found = self.find(node)?;
-        if let Some((error, span)) = self.syntax_error(found.node, node) {
-            let message = format!("`{path}` is no expression: {error}");
+        let subject = match node.path[..] {
+            [] => "the document".to_owned(),
+            _ => format!("`{}`", node.path.join(".")),
+        };
+        let (found, place) = match self.find(node) {
+            Some(found) => (found.node, self.place(found)),
+            // The root of the result has no node of its own in the source, for example if a merge created it.
+            None if node.path.is_empty() => (&self.root, self.start()),
+            None => return None,
+        };
+        if let Some((error, span)) = self.syntax_error(found, node) {
+            let message = format!("{subject} is no expression: {error}");
             return Some(Diagnostic::error(codes::EXPRESSION, message).at(self.source.place(span)));
         }
         let why = match node.issue.message.lines().next() {
@@ -77,8 +101,8 @@ impl Document {
             None if node.reason == Reason::Pending => "it waits for itself, or for a cycle of nodes",
             None => "it can't be evaluated",
         };
-        let message = format!("`{path}` has no value: {why}");
-        Some(Diagnostic::error(codes::UNRESOLVED, message).at(self.place(found)))
+        let message = format!("{subject} has no value: {why}");
+        Some(Diagnostic::error(codes::UNRESOLVED, message).at(place))
     }
 
     /// Returns the place of `found`. If `found` is a map or list that is the value of a key, returns the place of this
@@ -258,6 +282,22 @@ mod tests {
         }
         let found = places("a: (( merge ))", &["\na: (( nowhere ))\n"]);
         assert!(found.starts_with("s.yaml:2:4: "), "{found}");
+    }
+
+    #[test]
+    fn an_error_of_the_whole_document_has_the_place_of_its_start() {
+        assert_eq!(
+            places("# a comment\n\n<<: (( 1 ))\n", &[]),
+            "t.yaml:3:1: error[WL0700]: the document has no value: require map value for '<<' insert, found 'int'"
+        );
+        assert_eq!(
+            places("(( x ))", &[]),
+            "t.yaml:1:1: error[WL0700]: the document has no value: 'x' not found"
+        );
+        assert_eq!(
+            places("# a comment\nf: (( |x|->.f(x) ))\na: (( .f(1) ))\n", &[]),
+            "t.yaml:2:1: error[WL0708]: limit of 2000 calls within each other exceeded"
+        );
     }
 
     #[test]

@@ -3,6 +3,10 @@
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
+use windlass_source::Code;
+
+use crate::codes;
+use crate::limits::ExceededLimit;
 use crate::value::{Issue, Node};
 
 /// A node without a value.
@@ -57,12 +61,20 @@ pub struct Unresolved {
     /// Cycles of nodes that wait for each other. A cycle is a list of paths, whose first path is repeated at
     /// the end.
     pub cycles: Vec<Vec<String>>,
+    /// The limit that has ended the processing. Then the only node of the report is the root of the document, with the
+    /// message about the limit.
+    pub exceeded: Option<ExceededLimit>,
 }
 
 impl Unresolved {
     /// Tells whether all nodes have values.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
+    }
+
+    /// Returns the code of the errors of the report.
+    pub(crate) fn code(&self) -> Code {
+        if self.exceeded.is_some() { codes::LIMIT } else { codes::UNRESOLVED }
     }
 
     /// Tells whether at least one node has a known problem.
@@ -87,7 +99,7 @@ impl Unresolved {
     }
 
     /// Creates the report of a document whose processing has ended because a limit was exceeded.
-    pub(crate) fn exhausted(root: &Node, limit: &str) -> Self {
+    pub(crate) fn exceeded(root: &Node, limit: ExceededLimit, message: &str) -> Self {
         let node = UnresolvedNode {
             text: "<document>".into(),
             is_expression: false,
@@ -95,9 +107,9 @@ impl Unresolved {
             path: Vec::new(),
             origin: Vec::new(),
             reason: Reason::Error,
-            issue: Issue::new(limit),
+            issue: Issue::new(message),
         };
-        Self { nodes: vec![node], cycles: Vec::new() }
+        Self { nodes: vec![node], cycles: Vec::new(), exceeded: Some(limit) }
     }
 }
 

@@ -41,6 +41,7 @@ pub struct Settings {
     pub(crate) entropy: Arc<dyn Entropy>,
     command: String,
     serves: bool,
+    only_reads: bool,
     max_size: usize,
     tell: Arc<dyn Fn(&str) + Send + Sync>,
     variables: Variables,
@@ -67,6 +68,7 @@ impl Settings {
             entropy: Arc::new(SystemEntropy),
             command: "windlass".to_owned(),
             serves: false,
+            only_reads: false,
             max_size: MAX_SIZE,
             tell: Arc::new(|_| {}),
             variables: Arc::new(|_| None),
@@ -194,6 +196,14 @@ impl Settings {
         self.serves = serves;
         self
     }
+
+    /// Sets whether the program only reads records, and runs no jobs. Then an unknown runtime, driver or key of
+    /// `windlass.yaml` is no error, but a [warning of the project](Project::warnings). Default: it is an error.
+    #[must_use]
+    pub fn only_reading(mut self, only_reads: bool) -> Self {
+        self.only_reads = only_reads;
+        self
+    }
 }
 
 impl fmt::Debug for Settings {
@@ -241,8 +251,9 @@ impl Windlass {
         let folder = std::env::current_dir().map_err(Error::WorkingFolder)?;
         let files = Overlay::default().with_limit(settings.max_size);
         let kinds = settings.runtimes.kinds();
-        let project = Project::open_with(&settings.start, &folder, files, &kinds, &settings.drivers)
-            .map_err(Error::Input)?;
+        let open = if settings.only_reads { Project::open_to_read } else { Project::open_with };
+        let project =
+            open(&settings.start, &folder, files, &kinds, &settings.drivers).map_err(Error::Input)?;
         let state = project.state_dir();
         let mut context = RuntimeContext::new(state);
         context.supervisor = settings.supervisor.clone();

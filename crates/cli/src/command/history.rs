@@ -8,7 +8,7 @@ use windlass::model::resolve::text_of;
 use windlass::model::{ProcessId, Timestamp};
 use windlass::view::process::{HistoryView, ProcessEndView, VersionView};
 
-use super::{fail, open, plan, plural, print_json};
+use super::{fail, open_to_read, plan, plural, print_json};
 use crate::args::{DiffArgs, Format, HistoryArgs};
 use crate::codes;
 use crate::exit;
@@ -16,7 +16,7 @@ use crate::failure::fault;
 use crate::output::{DIM, STRONG, say, styled};
 
 pub(crate) async fn run(args: HistoryArgs) -> ExitCode {
-    let windlass = match open(None, None, "history") {
+    let windlass = match open_to_read("history") {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
@@ -123,7 +123,7 @@ pub(crate) async fn diff(args: DiffArgs) -> ExitCode {
         );
         return exit::wrong_input();
     }
-    let windlass = match open(None, None, "diff") {
+    let windlass = match open_to_read("diff") {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };

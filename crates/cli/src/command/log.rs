@@ -12,13 +12,13 @@ use windlass::view::log::{
 };
 
 use super::pairs::between;
-use super::{fail, open, plural, print_json};
+use super::{fail, open_to_read, plural, print_json};
 use crate::args::{Format, LogArgs};
 use crate::exit;
 use crate::output::{BAD, DIM, GOOD, ODD, STRONG, duration, indent, one_line, say, styled, with_data};
 
 pub(crate) async fn run(args: LogArgs) -> ExitCode {
-    let windlass = match open(None, None, "log") {
+    let windlass = match open_to_read("log") {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };

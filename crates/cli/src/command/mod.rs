@@ -49,12 +49,14 @@ use serde::Serialize;
 use windlass::engine::{EngineError, Options};
 use windlass::model::{AssemblyName, ProcessId};
 use windlass::project::Overlay;
+use windlass::project::codes::KNOWN_ELSEWHERE;
 use windlass::source::files::MAX_SIZE;
 use windlass::source::{Code, Diagnostics};
 use windlass::{AssemblyInput, Error, Settings, Windlass};
 
 use crate::args::{AssemblyArgs, Cli, Command, PartsArgs, RunArgs};
 use crate::codes;
+use crate::diagnostics;
 use crate::exit;
 use crate::failure::{self, fault};
 use crate::output::{say, tell};
@@ -257,6 +259,15 @@ fn open(start: Option<&Path>, run: Option<&RunArgs>, command: &str) -> Result<Wi
     open_against(start, run, command, false)
 }
 
+/// Opens the project of the working folder for a command that only reads records. If `windlass.yaml` names a runtime or
+/// a driver that this program does not know, prints a warning.
+fn open_to_read(command: &str) -> Result<Windlass, Error> {
+    let windlass = Windlass::open(settings(None, None, command, false).only_reading(true))?;
+    let warnings = windlass.project().warnings().iter();
+    diagnostics::print(warnings.filter(|warning| KNOWN_ELSEWHERE.contains(&warning.code)));
+    Ok(windlass)
+}
+
 /// Opens a project as [`open`] does, and also sets the option `force`. Commands with the parameter `--force`
 /// use this function.
 fn open_against(
@@ -265,6 +276,10 @@ fn open_against(
     command: &str,
     force: bool,
 ) -> Result<Windlass, Error> {
+    Windlass::open(settings(start, run, command, force))
+}
+
+fn settings(start: Option<&Path>, run: Option<&RunArgs>, command: &str, force: bool) -> Settings {
     let mut options =
         Options { parallelism: cores().saturating_mul(4), grace: LAST_WORDS, force, ..Options::default() };
     if let Some(run) = run {
@@ -273,7 +288,7 @@ fn open_against(
     if let Some(parallelism) = run.and_then(|run| run.parallelism) {
         options.parallelism = usize::from(parallelism);
     }
-    let settings = Settings::new(start.unwrap_or(Path::new(".")))
+    Settings::new(start.unwrap_or(Path::new(".")))
         .options(options)
         .key_file(environment("WINDLASS_KEY_FILE").map(PathBuf::from))
         .images(images())
@@ -282,8 +297,7 @@ fn open_against(
         .serving(command == "run")
         .variables(|name| environment(name)?.into_string().ok())
         .notices(|notice| tell!("note: {notice}"))
-        .command(format!("windlass {command}"));
-    Windlass::open(settings)
+        .command(format!("windlass {command}"))
 }
 
 /// Returns the folder of the user's images.

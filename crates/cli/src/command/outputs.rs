@@ -7,7 +7,7 @@ use windlass::model::resolve::text_of;
 use windlass::source::suggest;
 use windlass::view::outputs::OutputsView;
 
-use super::{fail, open, print_json};
+use super::{fail, open_to_read, print_json};
 use crate::args::{Format, OutputArgs};
 use crate::codes;
 use crate::exit;
@@ -15,7 +15,7 @@ use crate::failure::fault;
 use crate::output::{print_document, say};
 
 pub(crate) async fn run(args: OutputArgs) -> ExitCode {
-    let windlass = match open(None, None, "output") {
+    let windlass = match open_to_read("output") {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };

@@ -6,13 +6,13 @@ use windlass::Windlass;
 use windlass::model::{ProcessId, RequestId};
 use windlass::view::process::{OneRequestView, ProcessesView};
 
-use super::{fail, log, open, print_json};
+use super::{fail, log, open_to_read, print_json};
 use crate::args::{AskedFor, Format, PsArgs, PsCommand};
 use crate::exit;
 use crate::output::{DIM, STRONG, duration, one_line, say, styled};
 
 pub(crate) async fn run(args: PsArgs) -> ExitCode {
-    let windlass = match open(None, None, "ps") {
+    let windlass = match open_to_read("ps") {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };

@@ -17,14 +17,14 @@ pub(super) use self::applications::service_state;
 use self::open::{print_additional, print_process, print_undecided};
 use self::tree::Tree;
 use super::process::text;
-use super::{fail, open, pairs, plural, print_json};
+use super::{fail, open_to_read, pairs, plural, print_json};
 use crate::alike;
 use crate::args::{Format, StatusArgs};
 use crate::exit;
 use crate::output::{BAD, DIM, ODD, STRONG, age, one_line, say, state_style, styled, tell};
 
 pub(crate) async fn run(args: StatusArgs) -> ExitCode {
-    let windlass = match open(None, None, "status") {
+    let windlass = match open_to_read("status") {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };

@@ -190,6 +190,16 @@ async fn a_runtime_kind_of_an_embedding_program_serves_a_location() {
     assert_eq!(ended.process.status, ProcessStatus::Completed);
     assert_eq!(env.read("trace"), "Install\nblue\n");
     windlass.close().await.unwrap();
+
+    // The command line does not know the runtime `marked`. Commands that only read records need no runtime.
+    for command in [&["status"][..], &["log", "small"], &["ps"], &["history", "small"]] {
+        let run = env.ok(command);
+        assert!(run.stdout.contains("small") || run.stdout.contains("Install"), "{run}");
+        assert!(run.stderr.contains("warning[WL0315]: there is no runtime `marked`"), "{run}");
+        assert!(run.stderr.contains("warning[WL0311]: the location `here` has no key `mark`"), "{run}");
+    }
+    let refused = env.refuses(&["up", "small"]);
+    assert!(refused.contains("error[WL0315]: there is no runtime `marked`"), "{refused}");
 }
 
 /// The driver `talker`: its jobs print the words of its setting `words`, and their stdout is text for people.

@@ -605,3 +605,85 @@ fn the_status_forgets_the_failure_of_an_operation_that_was_repaired() {
     let status = env.ok(&["status", "h_bta"]).stdout;
     assert!(status.starts_with("h_bta Active") && !status.contains("not yet"), "{status}");
 }
+
+/// The package of a part declares an output, and the driver does not publish it. The message of each later `up` names
+/// the command that helps after the package is corrected.
+#[test]
+fn a_part_that_has_not_published_an_output_is_re_created() {
+    let env = TestEnv::new();
+    env.write(
+        "shop/assembly.yaml",
+        "name: assembly::shop::1.0
+properties: {peer: {read-only: true, value: '${back.seen}'}}
+composition:
+  front: {type: resource::front::1.0}
+  back: {type: resource::back::1.0, properties: {peer: {value: '${front.address}'}}}
+",
+    );
+    let front = |driver: &str| {
+        let text = format!(
+            "name: resource::front::1.0
+properties: {{host: {{default: web}}, address: {{read-only: true}}}}
+lifecycle: [Install, Uninstall]
+default-driver: {{noop: {driver}}}
+"
+        );
+        env.write("shop/Contains/front/resource.yaml", text);
+    };
+    front("{}");
+    env.write(
+        "shop/Contains/back/resource.yaml",
+        "name: resource::back::1.0
+properties: {peer: {}, seen: {read-only: true}}
+lifecycle: [Install, Uninstall]
+default-driver: {noop: {properties: {outputs: {seen: peer}}}}
+",
+    );
+    assert_snapshot!(env.run(&["up", "shop"]), @"
+    exit 1
+    ----- stdout -----
+      + front added (resource::front::1.0)
+      + back added (resource::back::1.0)
+    2 to add
+    shop: 2 steps, up to 2 at once (p1 up)
+       s1 front Install
+       s2 back  Install
+
+    failed    back Install: its property `peer`: `shop__front` is installed and has published no property `address`; correct its package if necessary, and re-create it with `windlass up --replace front`
+
+    not done: up of shop failed: 1 step failed
+      `windlass log shop` lists the steps that ran; the same command resumes the process
+    ");
+    assert_snapshot!(env.run(&["up", "shop"]), @"
+    exit 2
+    ----- stderr -----
+    error[WL0538]: `shop__front` is installed and has published no property `address`; correct its package if necessary, and re-create it with `windlass up --replace front`
+    ");
+    front("{properties: {outputs: {address: host}}}");
+    assert_snapshot!(env.run(&["up", "shop"]), @"
+    exit 2
+    ----- stderr -----
+    error[WL0538]: `shop__front` is installed and has published no property `address`; correct its package if necessary, and re-create it with `windlass up --replace front`
+    ");
+    assert_snapshot!(env.ok(&["up", "shop", "--replace", "front", "--yes"]), @"
+    exit 0
+    ----- stdout -----
+      -/+ front replaced, its package has changed
+      + back added (resource::back::1.0)
+      package resource::front::1.0 of front:
+        ~ drivers or their properties
+        ~ resource.yaml
+    1 to add, 1 to replace
+    shop: 3 steps, up to 2 at once (p2 up)
+       s1 front Uninstall
+       s2 front Install
+       s3 back  Install
+
+    ok        front Install LONG
+    ok        back Install LONG
+    ok        front Uninstall nothing to call
+
+    done: shop is Active (LONG)
+      peer: web
+    ");
+}

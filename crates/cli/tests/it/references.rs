@@ -372,13 +372,13 @@ fn a_driver_finds_what_is_referenced() {
 fn a_search_that_fails_says_why() {
     let env = lab("echo 'the cloud is away' >&2; exit 3");
     assert_snapshot!(env.refuses(&["up", "lab"]), @"
-    error[WL0160]: the reference `net` fits nothing: there is no `resource::net::^1.0` with deploymentLocation `admin@local`, name `VIDEO`
+    error[WL0162]: the search for the reference `net` failed: `queries` of `resource::net::1.3`: `discover.sh` exited with code 3: the cloud is away
      --> lab/assembly.yaml:7:11
       |
     7 |     type: resource::net::^1.0
       |           ^^^^^^^^^^^^^^^^^^^
       |
-      = help: `queries` of `resource::net::1.3` could not look for it: `discover.sh` exited with code 3: the cloud is away
+      = help: correct the cause and repeat the command, or declare the thing under `existing:` in `windlass.yaml`
 
     note[WL0144]: the reference `net` doesn't say where to look: it has no `resourceManager`
      --> lab/assembly.yaml:7:11

@@ -606,7 +606,7 @@ fn unknown_outputs_are_reported() {
     exit 2
     ----- stderr -----
     note: output `key` of `box` is unknown without `--published`; unless its report is found, parts that read it wait until you re-create `box` with `windlass up … --replace box`
-    error[WL0538]: `small__box` is installed and has published no property `key`
+    error[WL0538]: `small__box` is installed and has published no property `key`; correct its package if necessary, and re-create it with `windlass up --replace box`
     ");
     let lost = env.ok(&["up", "small", "--replace", "box", "--dry-run"]);
     assert!(lost.stdout.contains("box replaced"), "{lost}");

@@ -9,7 +9,7 @@ use windlass_model::resolve::text_of;
 use windlass_model::template::End;
 use windlass_model::{ComponentName, DescriptorName, ElementName, OperationName, PropertyName};
 use windlass_secret::Sensitive;
-use windlass_source::{Diagnostic, Place, Severity, did_you_mean, listed};
+use windlass_source::{Diagnostic, Severity, did_you_mean, listed};
 
 use super::composer::Composer;
 use super::frame::{Frame, Seat, own_operations};
@@ -64,11 +64,17 @@ impl<'r> Composer<'r> {
                     Search::Done(found) => queries.zip(found.get(&element)),
                     _ => None,
                 };
-                let searched = searched.map(|(resource, found)| (resource, found.as_ref().err().cloned()));
                 let place = frame.assembly.source.place(kind.span);
-                let nothing = Nothing { name, kind: &kind.value, wanted: &wanted, searched };
-                let candidates = self.candidates(&element, &kind.value);
-                self.diagnostics.push(nothing.diagnostic(&candidates, place));
+                let diagnostic = match searched {
+                    Some((resource, Err(why))) => search_failed(name, &resource, why),
+                    _ => {
+                        let resource = searched.map(|(resource, _)| resource);
+                        let nothing =
+                            Nothing { name, kind: &kind.value, wanted: &wanted, searched: resource };
+                        nothing.diagnostic(&self.candidates(&element, &kind.value))
+                    }
+                };
+                self.diagnostics.push(diagnostic.at(place));
             }
             _ => {
                 let diagnostic = several(name, &wanted, &fitting);
@@ -273,28 +279,36 @@ fn unfit(thing: &Existing, kind: &ReferenceType, wanted: &Wanted) -> Vec<String>
     why
 }
 
+/// Returns the diagnostic of a search that failed. The message contains the first line of the reason. If the reason
+/// has more lines, such as the output of a script, the help contains the whole reason.
+fn search_failed(name: &ComponentName, resource: &DescriptorName, why: &str) -> Diagnostic {
+    let first = why.lines().next().unwrap_or_default();
+    let message = format!("the search for the reference `{name}` failed: `queries` of `{resource}`: {first}");
+    let remedy =
+        "correct the cause and repeat the command, or declare the thing under `existing:` in `windlass.yaml`";
+    let help =
+        if first == why { remedy.to_owned() } else { format!("{remedy}; the whole reason is:\n{why}") };
+    Diagnostic::error(codes::SEARCH_FAILED, message).help(help)
+}
+
 /// A reference that no instance fits.
 struct Nothing<'n> {
     name: &'n ComponentName,
     kind: &'n ReferenceType,
     wanted: &'n Wanted,
-    /// The resource whose drivers have searched for instances; none if there was no search. If the search
-    /// failed, the second field is the reason.
-    searched: Option<(DescriptorName, Option<String>)>,
+    /// The resource whose drivers have searched for instances; none if there was no search.
+    searched: Option<DescriptorName>,
 }
 
 impl Nothing<'_> {
-    fn diagnostic(&self, candidates: &[&Existing], place: Place) -> Diagnostic {
+    fn diagnostic(&self, candidates: &[&Existing]) -> Diagnostic {
         let Self { name, kind, wanted, searched } = self;
         let with = described(wanted);
         let message = format!("the reference `{name}` fits nothing: there is no `{kind}`{with}");
-        let diagnostic = Diagnostic::error(codes::NO_INSTANCE, message).at(place);
-        if let Some((resource, Some(why))) = searched {
-            return diagnostic.help(format!("`queries` of `{resource}` could not look for it: {why}"));
-        }
+        let diagnostic = Diagnostic::error(codes::NO_INSTANCE, message);
         if candidates.is_empty() {
             return diagnostic.help(match searched {
-                Some((resource, _)) => {
+                Some(resource) => {
                     format!("`queries` of `{resource}` have found nothing; look whether it is there")
                 }
                 None if kind.is_assembly() => {

@@ -25,6 +25,10 @@ operations: {Join: {}}
 metrics: {load: {type: 'metric::load'}}
 ",
         "name: resource::net::1.0\ncapabilities: {Network: {type: net}}\nlifecycle: [Install]\n",
+        "name: resource::sought::1.0
+queries: {drivers: {script: {selector: {infrastructure-type: [Local]}}}}
+lifecycle: [Install]
+",
         "name: assembly::level66::1.0\n",
     ];
     descriptors.extend(levels.iter().map(String::as_str));
@@ -59,6 +63,9 @@ fn said(code: &str, text: &str) -> Diagnostics {
         }
         if code == codes::FIXED_PARAMETER.as_str() {
             world = world.given("region", "x");
+        }
+        if code == codes::SEARCH_FAILED.as_str() {
+            world = world.failed_search("test__net", "the API answered with HTTP 500");
         }
         let Composed { diagnostics: composed, .. } = world.compose(assembly);
         diagnostics.extend(composed);

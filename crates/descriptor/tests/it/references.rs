@@ -73,6 +73,35 @@ fn a_reference_without_a_match() {
     ");
 }
 
+/// A failed search does not show that a thing is missing, so its message must not say so.
+#[test]
+fn a_search_that_fails() {
+    let text = "name: assembly::shop::1.0
+references:
+  net:
+    type: resource::net::^1.0
+    properties: {name: {value: VIDEO}, deploymentLocation: {value: here}, resourceManager: {value: rm}}
+";
+    let world = |why: &str| {
+        World::of(&["name: resource::net::1.2
+queries: {drivers: {script: {selector: {infrastructure-type: [Local]}}}}
+lifecycle: [Install]
+"])
+        .existing("resource::net::1.2", "AUDIO", &[])
+        .failed_search("test__net", why)
+    };
+    assert_snapshot!(world("its driver panicked").messages(text), @"
+    a.yaml:4:11: error[WL0162]: the search for the reference `net` failed: `queries` of `resource::net::1.2`: its driver panicked
+        help: correct the cause and repeat the command, or declare the thing under `existing:` in `windlass.yaml`
+    ");
+    assert_snapshot!(world("`find.sh` exited with code 3: trying\nthe cloud is away").messages(text), @"
+    a.yaml:4:11: error[WL0162]: the search for the reference `net` failed: `queries` of `resource::net::1.2`: `find.sh` exited with code 3: trying
+        help: correct the cause and repeat the command, or declare the thing under `existing:` in `windlass.yaml`; the whole reason is:
+    `find.sh` exited with code 3: trying
+    the cloud is away
+    ");
+}
+
 #[test]
 fn a_reference_with_several_matches() {
     assert_snapshot!(world().messages(&shop("{deploymentLocation: {value: here}}")), @"

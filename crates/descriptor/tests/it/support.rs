@@ -9,10 +9,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use windlass_descriptor::{
     AssemblyDescriptor, Composed, Descriptor, Existing, MemoryCatalog, Missing, Read, Request, Resolved,
-    check, compose, read, resolve,
+    Search, check, compose, read, resolve,
 };
 use windlass_model::assembly::{Property, Relationship};
-use windlass_model::{Element, ElementKind, Template, Topology};
+use windlass_model::{Element, ElementKind, ElementName, Template, Topology};
 use windlass_source::{Diagnostic, Diagnostics, Source};
 
 /// Returns the folder of the examples of this repository.
@@ -37,6 +37,8 @@ pub(crate) struct World {
     catalog: MemoryCatalog,
     existing: Vec<Existing>,
     parameters: BTreeMap<String, Value>,
+    /// The results of searches, by the name of the reference's element. Without a result, nothing is searched for.
+    searched: BTreeMap<ElementName, Result<Vec<Existing>, String>>,
 }
 
 impl World {
@@ -71,11 +73,18 @@ impl World {
         self
     }
 
+    /// Adds a search that fails. `element` is the element of a reference, such as `test__net`.
+    pub(crate) fn failed_search(mut self, element: &str, why: &str) -> Self {
+        self.searched.insert(element.parse().unwrap(), Err(why.to_owned()));
+        self
+    }
+
     /// Composes an assembly as `test`.
     pub(crate) fn compose(&self, assembly: &Arc<AssemblyDescriptor>) -> Composed {
         let name = "test".parse().unwrap();
         let request = Request::new(&name, &self.parameters, &self.catalog).existing(&self.existing);
-        compose(assembly, request)
+        let search = if self.searched.is_empty() { request.search } else { Search::Done(&self.searched) };
+        compose(assembly, Request { search, ..request })
     }
 
     /// Inserts known values into the assembly of a text. Returns the diagnostics if this fails.

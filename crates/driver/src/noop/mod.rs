@@ -29,9 +29,8 @@
 mod settings;
 
 use async_trait::async_trait;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::time::Duration;
-use windlass_model::instance::OUTPUTS;
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Effect, Failure, FailureKind};
 use windlass_model::{Action, PropertyName, Transition};
@@ -110,24 +109,20 @@ fn report(call: &Call) -> Result<Report, Failure> {
     let mut report = Report::settled();
     if publishing(&call.package).as_ref() == Some(&call.action) {
         let (settings, _) = Settings::read(&call.binding);
-        let published: Result<Map<String, Value>, Failure> =
-            settings.outputs.iter().map(|(output, input)| publish(call, output, input)).collect();
-        let published = published?;
-        if !published.is_empty() {
-            report.updates = json!({ "$set": published });
+        for (output, input) in &settings.outputs {
+            report = report.publish(output.as_str(), value_of(call, output, input)?);
         }
     }
     Ok(report)
 }
 
-/// Returns the path of an output in the instance document, and the value of the output.
-fn publish(call: &Call, output: &PropertyName, input: &PropertyName) -> Result<(String, Value), Failure> {
+/// Returns the value of the input that provides an output.
+fn value_of(call: &Call, output: &PropertyName, input: &PropertyName) -> Result<Value, Failure> {
     let value = call.properties.get(input).ok_or_else(|| {
         let message = format!("`{output}` is taken from its property `{input}`, which has no value");
         Failure::new(FailureKind::Refused, message)
     })?;
-    let key = output.as_str().replace('\\', r"\\").replace('.', r"\.");
-    Ok((format!("interfaces.{OUTPUTS}.signals.{key}"), value.value.clone()))
+    Ok(value.value.clone())
 }
 
 /// Returns the outputs that a package publishes, each with the input that provides its value.

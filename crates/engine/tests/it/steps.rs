@@ -430,7 +430,8 @@ async fn a_value_that_never_comes_fails_its_reader_with_a_reason() {
     let failure = rig.look("t").await.elements[&element("t__b")].failure.clone().unwrap();
     assert_eq!(
         failure.message,
-        "its property `peer`: `t__a` is installed and has published no property `ip`"
+        "its property `peer`: `t__a` is installed and has published no property `ip`; correct its package if \
+         necessary, and re-create it with `windlass up --replace a`"
     );
 }
 

@@ -12,7 +12,11 @@ pub enum ResolveError {
     #[error("properties read each other in a circle: {}", .0.join(" -> "))]
     Cycle(Vec<String>),
     /// The element is installed and has not published the property.
-    #[error("`{element}` is installed and has published no property `{property}`")]
+    #[error(
+        "`{element}` is installed and has published no property `{property}`; correct its package if necessary, and \
+         re-create it with `windlass up --replace {}`",
+        .element.local()
+    )]
     NeverPublished {
         /// The name of the element.
         element: ElementName,

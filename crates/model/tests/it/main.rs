@@ -155,7 +155,8 @@ fn a_read_only_property_is_its_own_and_an_optional_one_may_stay_empty() {
     assert_eq!(value(resolve(&topology, &known, "t__a", "optional")), Value::Null);
     assert_eq!(
         resolve(&topology, &known, "t__a", "promised").unwrap_err().to_string(),
-        "`t__a` is installed and has published no property `promised`"
+        "`t__a` is installed and has published no property `promised`; correct its package if necessary, and re-create \
+         it with `windlass up --replace a`"
     );
 }
 

@@ -8,7 +8,7 @@ use super::lambda::{self, Style};
 use super::scope::SELF;
 use super::{Env, Eval, Info, Parts, expand, intrinsic, pushed_arguments};
 use crate::functions::{FunctionError, Nested};
-use crate::limits::cost;
+use crate::limits::{ExceededLimit, cost};
 use crate::syntax::ast::{Argument, Call, Child, Expr, Lambda, Parameter, Reference};
 use crate::value::{Issue, Node, Value};
 
@@ -106,7 +106,7 @@ pub(super) fn failure(expr: &Child, error: FunctionError, info: Info, env: &Env)
     match error {
         FunctionError::Pending => Eval::later(expr.clone(), info),
         FunctionError::Limit(limit) => {
-            env.state().exhaust(&limit);
+            env.state().exhaust(ExceededLimit::Function, &limit);
             Eval::error(limit)
         }
         FunctionError::Failed { message, causes } => {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::resolved;
 use crate::Features;
 use crate::functions::Registry;
-use crate::limits::{LEVELS, Limits};
+use crate::limits::{ExceededLimit, LEVELS, Limits};
 use crate::mistakes::Mistakes;
 use crate::outside::Outside;
 use crate::path::Steps;
@@ -59,7 +59,7 @@ pub(crate) struct State {
     steps: AtomicU64,
     depth: AtomicU32,
     started: Instant,
-    exhausted: Mutex<Option<String>>,
+    exhausted: Mutex<Option<(ExceededLimit, String)>>,
     is_exhausted: AtomicBool,
     tags: Mutex<BTreeMap<Arc<str>, Tag>>,
     document: AtomicU32,
@@ -161,24 +161,33 @@ impl State {
         let before = self.steps.fetch_add(steps.min(u64::from(u32::MAX)), Ordering::Relaxed);
         let now = before.saturating_add(steps);
         if now > self.limits.steps {
-            return Err(self.exhaust(&format!("limit of {} steps exceeded", self.limits.steps)));
+            return Err(
+                self.exhaust(ExceededLimit::Steps, &format!("limit of {} steps exceeded", self.limits.steps))
+            );
         }
         if before / CLOCK != now / CLOCK && self.started.elapsed() > self.limits.time {
-            return Err(self.exhaust(&format!("limit of {:?} exceeded", self.limits.time)));
+            return Err(
+                self.exhaust(ExceededLimit::Time, &format!("limit of {:?} exceeded", self.limits.time))
+            );
         }
         Ok(())
     }
 
-    /// Ends all processing, because a limit is exceeded. `limit` is the message about this limit. The method stores
-    /// the message, unless an earlier message is stored. Returns `limit` for use as an error.
-    pub(crate) fn exhaust(&self, limit: &str) -> String {
-        lock(&self.exhausted).get_or_insert_with(|| limit.to_owned());
+    /// Ends all processing, because a limit is exceeded. `message` is about this limit. The method stores the limit
+    /// and its message, unless an earlier limit is stored. Returns `message` for use as an error.
+    pub(crate) fn exhaust(&self, limit: ExceededLimit, message: &str) -> String {
+        lock(&self.exhausted).get_or_insert_with(|| (limit, message.to_owned()));
         self.is_exhausted.store(true, Ordering::Relaxed);
-        limit.to_owned()
+        message.to_owned()
     }
 
     /// Returns the message about the exceeded limit. Returns `None` if no limit is exceeded.
     pub(crate) fn exhausted(&self) -> Option<String> {
+        self.exceeded().map(|(_, message)| message)
+    }
+
+    /// Returns the exceeded limit, and the message about it. Returns `None` if no limit is exceeded.
+    pub(crate) fn exceeded(&self) -> Option<(ExceededLimit, String)> {
         if !self.is_exhausted.load(Ordering::Relaxed) {
             return None;
         }
@@ -191,9 +200,10 @@ impl State {
         let depth = self.depth.fetch_add(1, Ordering::Relaxed);
         let guard = Depth(&self.depth);
         if depth >= self.limits.depth {
-            return Err(
-                self.exhaust(&format!("limit of {} calls within each other exceeded", self.limits.depth))
-            );
+            return Err(self.exhaust(
+                ExceededLimit::Depth,
+                &format!("limit of {} calls within each other exceeded", self.limits.depth),
+            ));
         }
         Ok(guard)
     }
@@ -233,7 +243,10 @@ impl State {
         }
         let weight = self.weigh(value, 1, &mut HashMap::new());
         if weight.is_some_and(|weight| weight.bytes > self.limits.output as u64) {
-            self.exhaust(&format!("limit of {} bytes of a value exceeded", self.limits.output));
+            self.exhaust(
+                ExceededLimit::Output,
+                &format!("limit of {} bytes of a value exceeded", self.limits.output),
+            );
         }
         weight.is_some()
     }
@@ -258,7 +271,7 @@ impl State {
             _ => None,
         };
         if level.saturating_add(known.map_or(0, |weight| weight.levels)) > LEVELS {
-            self.exhaust(&format!("limit of {LEVELS} levels of a value exceeded"));
+            self.exhaust(ExceededLimit::Levels, &format!("limit of {LEVELS} levels of a value exceeded"));
             return None;
         }
         if known.is_some() {

@@ -4,6 +4,7 @@ use super::incremental::{Incremental, Progress};
 use super::unchanged::identical;
 use super::{node, unresolved};
 use crate::eval::Env;
+use crate::limits::ExceededLimit;
 use crate::report::Unresolved;
 use crate::value::{Node, Value};
 
@@ -16,8 +17,8 @@ pub(crate) fn run(document: &Node, env: &Env, overriding: bool) -> (Node, Unreso
     let mut passes = Passes { env, current: document.clone(), count: 0, undefined: false };
     passes.all(overriding);
     let Passes { mut current, undefined, .. } = passes;
-    let report = match state.exhausted() {
-        Some(limit) => Unresolved::exhausted(&current, &limit),
+    let report = match state.exceeded() {
+        Some((limit, message)) => Unresolved::exceeded(&current, limit, &message),
         None => unresolved::find(&current, state),
     };
     if undefined && matches!(current.value(), Value::Null) {
@@ -114,7 +115,7 @@ impl Passes<'_> {
         }
         state.changed();
         if self.count >= state.limits.passes {
-            state.exhaust(&format!("limit of {} passes exceeded", self.count));
+            state.exhaust(ExceededLimit::Passes, &format!("limit of {} passes exceeded", self.count));
         }
     }
 

@@ -17,7 +17,7 @@ pub(super) fn find(root: &Node, state: &State) -> Unresolved {
     let mut path = Vec::new();
     let nodes = collect(root, &mut path, state);
     let cycles = cycles(&nodes);
-    Unresolved { nodes, cycles }
+    Unresolved { nodes, cycles, exceeded: None }
 }
 
 fn collect(node: &Node, path: &mut Vec<Arc<str>>, state: &State) -> Vec<UnresolvedNode> {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use windlass_source::Source;
 use windlass_spiff::value::{Map, Node, Value};
-use windlass_spiff::{Engine, Features, Limits, Outside, SpiffError, yaml};
+use windlass_spiff::{Engine, ExceededLimit, Features, Limits, Outside, SpiffError, yaml};
 
 fn run(engine: &Engine, text: &str) -> Result<String, String> {
     let template = Source::new("t.yml", text);
@@ -21,6 +21,29 @@ fn engine() -> Engine {
 fn fails_with(engine: &Engine, text: &str, part: &str) {
     let message = run(engine, text).expect_err("a limit or a refusal");
     assert!(message.contains(part), "{message}");
+}
+
+/// A program can tell the limits apart without the text of the message.
+#[test]
+fn the_report_names_the_exceeded_limit() {
+    let exceeded = |limits: Limits, text: &str| {
+        let error = engine().with_limits(limits).process_texts(&Source::new("t.yml", text), &[]).unwrap_err();
+        let SpiffError::Unresolved(report) = error else { panic!("{error}") };
+        report.exceeded
+    };
+    let all = Limits::default();
+    let recursion = "f: (( |x|->.f(x) ))\na: (( .f(1) ))\n";
+    let sum = "a: (( sum[[1..100000]|0|s,x|->s + x] ))\n";
+    assert_eq!(exceeded(all, "a: (( b ))\n"), None);
+    assert_eq!(exceeded(all, recursion), Some(ExceededLimit::Depth));
+    assert_eq!(exceeded(Limits { steps: 1000, ..all }, sum), Some(ExceededLimit::Steps));
+    assert_eq!(exceeded(Limits { time: Duration::ZERO, ..all }, sum), Some(ExceededLimit::Time));
+    assert_eq!(
+        exceeded(Limits { passes: 1, ..all }, "a: (( b ))\nb: (( c ))\nc: 1\n"),
+        Some(ExceededLimit::Passes)
+    );
+    let doubling = "a: (( [\"0123456789\", \"0123456789\"] ))\nb: (( [a, a, a] ))\n";
+    assert_eq!(exceeded(Limits { output: 40, ..all }, doubling), Some(ExceededLimit::Output));
 }
 
 #[test]

@@ -90,6 +90,9 @@ impl SqliteStore {
     /// If the file is removed while the store is open, each read and each write fails with [`StoreError::Missing`]. If
     /// another file replaces it, they fail with [`StoreError::Closed`].
     ///
+    /// This method needs no tokio runtime. The futures of the open store need a tokio runtime with timers: outside of
+    /// a runtime, a read panics.
+    ///
     /// # Errors
     /// [`StoreError::Missing`] if there is no store and the options forbid creating one.
     /// [`StoreError::NotAStore`], [`StoreError::Newer`] or [`StoreError::Locked`] if the file can't be used.

@@ -43,3 +43,40 @@ fn a_program_that_forgets_to_supervise_is_told() {
     let made = std::fs::read_dir(folder.path().join(".windlass/volumes/state")).unwrap().count();
     assert_eq!(made, 0);
 }
+
+/// The program registers a driver of its own, which publishes an output.
+#[test]
+fn a_program_with_its_own_driver_brings_up_an_assembly() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("made");
+    let write = |path: &str, text: String| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write(
+        "assembly.yaml",
+        "name: assembly::shop::1.0
+properties: {place: {read-only: true, value: '${disk.path}'}}
+composition: {disk: {type: 'resource::folder::1.0'}}
+"
+        .to_owned(),
+    );
+    write(
+        "Contains/folder/resource.yaml",
+        format!(
+            "name: resource::folder::1.0
+properties: {{root: {{default: {}}}, path: {{read-only: true}}}}
+lifecycle: [Install, Uninstall]
+default-driver: {{folder: {{}}}}
+",
+            root.display()
+        ),
+    );
+    let output = Command::new(example("own_driver")).arg(folder.path()).output().unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}{stderr}");
+    let made: Vec<_> = std::fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [made] = &made[..] else { panic!("{made:?}") };
+    assert_eq!(stdout, format!("place: \"{}\"\n", made.display()), "{stderr}");
+}
