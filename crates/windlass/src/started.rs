@@ -210,7 +210,7 @@ impl fmt::Debug for Following {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Following")
             .field("assembly", &self.assembly)
-            .field("only", &self.only)
+            .field("process", &self.process)
             .field("seen", &self.seen)
             .finish_non_exhaustive()
     }

@@ -70,7 +70,7 @@ composition:
     let (watching, stop, told) = (Watching::default(), Stop::default(), Mutex::new(Vec::new()));
     let tell = |notice| {
         if matches!(notice, Notice::Ended { .. }) {
-            stop.soon.cancel();
+            stop.request();
         }
         told.lock().unwrap().push(notice);
     };
