@@ -22,7 +22,7 @@ const SLOW: Duration = Duration::from_secs(5);
 pub(crate) fn listen(grace: Duration) -> Stop {
     listen_and(grace, move |stop| {
         // Cancel before printing, so that nothing starts after the message.
-        stop.soon.cancel();
+        stop.request();
         match grace.as_secs() {
             0 => tell!("\nstopping"),
             seconds => {
@@ -39,14 +39,14 @@ pub(crate) fn listen_idle(grace: Duration) -> Stop {
     listen_and(grace, |stop| {
         // Print before cancelling, so that the command's own report follows.
         tell!("\nstopping");
-        stop.soon.cancel();
+        stop.request();
     })
 }
 
 /// Starts to listen for SIGINT, SIGTERM and SIGHUP. This function is for commands that run no jobs. Such a command ends
 /// at the first signal.
 pub(crate) fn listen_quietly() -> Stop {
-    listen_and(Duration::ZERO, |stop| stop.soon.cancel())
+    listen_and(Duration::ZERO, |stop| stop.request())
 }
 
 /// Waits until the program that reads standard output has closed it.
@@ -68,7 +68,7 @@ fn listen_and(grace: Duration, begin: impl Fn(&Stop) + Send + 'static) -> Stop {
             () = signals.second() => {}
             () = tokio::time::sleep(grace) => {}
         }
-        signalled.now.cancel();
+        signalled.request_now();
         tokio::select! {
             () = signals.second() => {}
             () = tokio::time::sleep(SLOW) => {

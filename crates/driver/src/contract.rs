@@ -1,11 +1,13 @@
 //! The traits [`Driver`] and [`Context`].
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
+use thiserror::Error;
 use windlass_executor::{Job, Outcome};
 use windlass_model::name::DriverKind;
 use windlass_model::record::{Effect, Failure};
@@ -33,6 +35,9 @@ pub struct Nature {
     /// The key does not affect performing: the engine always passes a single call to [`Driver::perform`].
     pub batch: Option<String>,
     /// Maximum time from the start of the call until the instance has reached the state that the call requests.
+    ///
+    /// The value also limits the time that the driver itself may work on one answer. The time in which the driver waits
+    /// for the answer of its [`Context`] does not count, because each job has its own timeout.
     pub timeout: Duration,
     /// Whether windlass learns the natural id of the instance only from the report of this action. For example, the
     /// script that launches a virtual machine reports the id that the cloud has chosen.
@@ -262,12 +267,14 @@ pub trait Context: Send + Sync {
 }
 
 /// The reason why a job has no outcome. The driver returns this failure unchanged as its answer to the call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum JobFailure {
     /// The job was submitted, and its result can't be determined.
+    #[error(transparent)]
     Lost(Failure),
     /// The job could not be run.
+    #[error(transparent)]
     NotRun(Failure),
 }
 
@@ -279,49 +286,8 @@ impl From<JobFailure> for Failure {
     }
 }
 
-/// The available drivers, by kind.
-#[derive(Clone, Default)]
-pub struct Registry {
-    drivers: BTreeMap<DriverKind, Arc<dyn Driver>>,
-}
-
-impl Registry {
-    /// Creates an empty registry.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds a driver under its kind.
-    #[must_use]
-    pub fn with(self, driver: impl Driver + 'static) -> Self {
-        self.with_shared(Arc::new(driver))
-    }
-
-    /// Adds a shared driver under its kind.
-    #[must_use]
-    pub fn with_shared(mut self, driver: Arc<dyn Driver>) -> Self {
-        self.drivers.insert(driver.kind(), driver);
-        self
-    }
-
-    /// Returns the driver of a kind, if it is available.
-    pub fn get(&self, kind: &DriverKind) -> Option<&Arc<dyn Driver>> {
-        self.drivers.get(kind)
-    }
-
-    /// Returns the drivers, sorted by kind.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Driver>> {
-        self.drivers.values()
-    }
-
-    /// Returns the available kinds, sorted.
-    pub fn kinds(&self) -> impl Iterator<Item = &DriverKind> {
-        self.drivers.keys()
-    }
-}
-
-impl std::fmt::Debug for Registry {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set().entries(self.kinds()).finish()
+impl fmt::Debug for dyn Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver").field("kind", &self.kind()).finish_non_exhaustive()
     }
 }

@@ -29,6 +29,8 @@
 //! | [`call`] | calls to drivers, and their reports |
 //! | [`contract`] | the traits [`Driver`] and [`Context`] |
 //! | [`case`] | test cases of packages: the input of one call, and its expected result |
+//! | `stop` | [`Stop`]: a request to stop running work |
+//! | `registry` | [`Registry`]: the available drivers |
 //! | `unrecorded` | [`Unrecorded`]: a context that runs jobs and records nothing |
 //! | [`properties`] | the diagnostic for a driver property that the driver does not support |
 //! | [`noop`] | a driver without jobs |
@@ -59,20 +61,24 @@ pub mod package;
 mod problem;
 mod program;
 pub mod properties;
+mod registry;
 mod settings;
+mod stop;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod unrecorded;
 
 pub use call::{Call, Input, Observation, Observed, OpenCommand, PrivateState, Question, Report, Settled};
-pub use contract::{Context, Driver, Found, JobFailure, Nature, Purpose, Query, Registry};
+pub use contract::{Context, Driver, Found, JobFailure, Nature, Purpose, Query};
 pub use keys::{Setting, SettingError};
 pub use location::{Location, Placement, PoolSecrets};
 pub use masking::texts;
 pub use package::{Binding, Bindings, CommandArgument, Package};
 pub use problem::{Declaration, PackageProblem};
 pub use program::NeededProgram;
+pub use registry::Registry;
 pub use settings::{CallSettingError, CallSettings, duration_schema, setting, text_of_setting};
+pub use stop::Stop;
 pub use unrecorded::Unrecorded;
 pub use windlass_model::clock::duration;
 pub use windlass_model::record::{Effect, Failure, FailureKind};

@@ -11,7 +11,7 @@ use windlass_model::instance::{shape, shape_of};
 use windlass_model::name::DriverKind;
 use windlass_model::pins::Pins;
 use windlass_model::record::{PackageFile, PackageRecord};
-use windlass_model::{Action, DescriptorName, PropertyName, Transition};
+use windlass_model::{Action, DescriptorName, PropertyName, Transition, sorted};
 use windlass_update_ops::Shape;
 
 /// The choice of a driver for an action, as `drivers:` or `default-driver:` of a resource descriptor declares it.
@@ -22,6 +22,7 @@ pub struct Binding {
     /// The infrastructure types for which the descriptor chooses the driver; `*` stands for all.
     pub infrastructure: Vec<String>,
     /// The driver properties: `effect`, `timeout`, and those specific to the driver.
+    #[serde(serialize_with = "sorted::values")]
     pub properties: BTreeMap<String, Value>,
 }
 
@@ -274,6 +275,7 @@ impl Package {
 
 /// Returns the digest of a package: a hash of the name, the bindings, the files and the pins. The hash input contains
 /// the length of each text or file in front of its bytes. So different packages always have different hash inputs.
+/// The members of JSON objects are sorted, so that all programs compute the same digest.
 fn digest(
     name: &DescriptorName,
     bindings: &Bindings,
@@ -362,6 +364,37 @@ mod tests {
         let package = package.with_pins(unsorted);
         assert!(Package::from_record(package.to_record()).unwrap().is_intact());
         assert_eq!(package.digest(), package.clone().with_pins(sorted).digest());
+    }
+
+    /// A program that embeds windlass may enable the feature `preserve_order` of `serde_json`. Then the members of a JSON
+    /// object stay in the order of the file. The digest must be the one that all other programs compute and store.
+    #[test]
+    fn the_digest_does_not_depend_on_the_features_of_serde_json() {
+        let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        let properties = BTreeMap::from([
+            ("zone".to_owned(), value(r#"{"value": {"name": "z", "id": 1, "a": [{"y": 1.5, "x": null}]}}"#)),
+            ("effect".to_owned(), value(r#""once""#)),
+        ]);
+        let bindings = Bindings {
+            default: vec![Binding { properties, ..binding("script", "*") }],
+            ..Bindings::default()
+        };
+        let package =
+            Package::new("resource::a::1".parse().unwrap(), bindings, vec![file("a", "b"), file("c", "")]);
+        assert_eq!(
+            package.digest().0,
+            "sha256:8468bd481635eded535d5557f8de5154a8618435cab9ae370604bf33a5250462"
+        );
+        let pins = r#"{"control": {"run": {
+            "type": {"receive-command": {"arguments": {"size": {"record": {"b": "int", "a": "int"}}}, "results": {}}},
+            "defaults": {"size": {"b": 1, "a": {"z": "", "y": true}}}
+        }}}"#;
+        let package = package.with_pins(serde_json::from_str(pins).unwrap());
+        assert_eq!(
+            package.digest().0,
+            "sha256:ec5ffde6050f9ae3c29f3ca581f2280c6a960b14b35be9ac079d4ce51dfc583c"
+        );
+        assert!(Package::from_record(package.to_record()).unwrap().is_intact());
     }
 
     /// A record of version 1 can be read. The digest of an application's package is not checked in this version, so

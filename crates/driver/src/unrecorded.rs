@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio_util::sync::CancellationToken;
 use windlass_executor::{End, Job, JobId, Outcome, Owner, Runtime};
 use windlass_model::{Clock, Timestamp};
 
 use crate::call::Report;
 use crate::contract::{Context, JobFailure};
-use crate::{Failure, FailureKind};
+use crate::{Failure, FailureKind, Stop};
 
 /// Maximum time that the context still spends on a running job after a person has requested a stop. In this time, the
 /// context cancels and removes the job.
@@ -34,9 +33,8 @@ pub struct Unrecorded {
     pub clock: Arc<dyn Clock>,
     /// Maximum duration of a job.
     pub longest: Duration,
-    /// The token that is cancelled when a person requests a stop. The context then cancels the running job, and
-    /// refuses further jobs.
-    pub stop: CancellationToken,
+    /// The request to stop. At its first stage, the context cancels the running job, and refuses further jobs.
+    pub stop: Stop,
 }
 
 impl Unrecorded {
@@ -44,13 +42,13 @@ impl Unrecorded {
     /// while the job runs, the function cancels the job. In both cases, the function returns an error.
     async fn run(&self, id: &JobId, job: &Job) -> Result<Outcome, String> {
         let stopped = || "it was stopped on request".to_owned();
-        if self.stop.is_cancelled() {
+        if self.stop.is_requested() {
             return Err(stopped());
         }
         tokio::select! {
             biased;
             outcome = self.runtime.run(id, job) => return outcome.map_err(|error| error.to_string()),
-            () = self.stop.cancelled() => {}
+            () = self.stop.requested() => {}
         }
         // No other code waits for a cancelled job, so it is removed here. If the removal fails, the next
         // windlass program that looks for jobs of the same owner removes the job.
@@ -92,7 +90,7 @@ impl Context for Unrecorded {
     fn hide(&self, _: &[String]) {}
 
     fn cancelled(&self) -> bool {
-        self.stop.is_cancelled()
+        self.stop.is_requested()
     }
 
     fn now(&self) -> Timestamp {

@@ -52,7 +52,7 @@ impl CallOutcome {
             (true, false) => Self::Gone,
             (false, _) if after.failed && !before.failed => {
                 let message = after.message.clone();
-                let message = message.unwrap_or_else(|| "its script reports a failure".to_owned());
+                let message = message.unwrap_or_else(|| "its driver reports a failure".to_owned());
                 Self::Failed(Failure::new(FailureKind::Failed, message))
             }
             (false, _) if converging => Self::Converging,
@@ -63,7 +63,7 @@ impl CallOutcome {
     /// Returns the failure of a call with the outcome [`CallOutcome::Gone`]. The call was not meant to remove the
     /// instance, but the instance no longer exists.
     pub fn gone() -> Failure {
-        Failure::new(FailureKind::Gone, "its script reports that the instance no longer exists")
+        Failure::new(FailureKind::Gone, "its driver reports that the instance no longer exists")
     }
 }
 

@@ -8,6 +8,7 @@ use windlass_model::record::{Failure, FailureKind};
 use windlass_store::{Lease, Store, StoreError};
 
 use crate::exported::forget_launched;
+use crate::report::check_natural;
 
 /// Tells whether a call launches an application. The report of such a call contains the id of a new instance, and the
 /// engine must [`claim`] this id.
@@ -22,7 +23,7 @@ pub(crate) fn is_needed(call: &Call) -> bool {
 /// applications of the same factory have the same natural id.
 pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
     let message = format!(
-        "its script reports the natural id `{natural}`, which `{by}` has; if the script made something new, nothing \
+        "its driver reports the natural id `{natural}`, which `{by}` has; if the launch made something new, nothing \
          manages it"
     );
     Failure::new(FailureKind::AlreadyExists, message)
@@ -35,6 +36,7 @@ pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
 /// If the instance belonged to an exported application before, windlass no longer treats it as exported.
 ///
 /// # Errors
+/// - If the id is [invalid](check_natural), the report is refused.
 /// - If another application of the factory has the id, the launch has failed. If this launch has created an
 ///   instance nevertheless, no application manages the instance.
 /// - If the store can't record the id, the failure has the kind [`FailureKind::Lost`]: the outcome of the call is
@@ -46,6 +48,7 @@ pub(crate) async fn claim(
     secrets: &[String],
 ) -> Result<(), Failure> {
     let Some(natural) = &report.natural else { return Ok(()) };
+    check_natural(natural)?;
     if secrets.iter().any(|secret| !secret.is_empty() && natural.contains(secret.as_str())) {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use windlass_driver::{Call, Driver};
+use windlass_driver::{Call, Driver, Nature, Stop};
 use windlass_model::Clock;
 use windlass_model::record::{Effect, Failure, FailureKind};
 use windlass_store::{Batch, Lease, Store, StoreError};
@@ -19,7 +19,6 @@ use crate::machine::{Ack, Command, Event, ProcessMachine};
 use crate::panic::{caught, described, only};
 use crate::places::Places;
 use crate::slots::{JobSlots, LimitedLocation};
-use crate::stop::Stop;
 
 /// The services with which the commands of one [`ProcessMachine`] are executed, such as the store and the clock.
 pub(crate) struct ProcessEnv {
@@ -85,6 +84,10 @@ impl ProcessEnv {
 /// The maximum number of messages that a channel to the [`Host`] can hold. If the channel is full, a driver that sends
 /// a further message waits.
 const QUEUE: usize = 64;
+
+/// The time within which a driver may still answer after the grace period of its jobs, or after the timeout of its
+/// call.
+const LAST_ANSWER: Duration = Duration::from_secs(5);
 
 /// The initial content of a [`Journal`], which stores the jobs of calls.
 #[derive(Default)]
@@ -163,11 +166,11 @@ impl CallDispatcher<'_> {
     }
 
     fn take_slot(&self, location: LimitedLocation) -> Work<Event> {
-        let (slots, soon) = (self.env.slots.clone(), self.env.stop.soon.clone());
+        let (slots, stop) = (self.env.slots.clone(), self.env.stop.clone());
         Box::pin(async move {
             tokio::select! {
                 biased;
-                () = soon.cancelled() => Ok(None),
+                () = stop.requested() => Ok(None),
                 slot = slots.take(location) => Ok(Some(Event::Slot(slot))),
             }
         })
@@ -181,12 +184,14 @@ impl CallDispatcher<'_> {
     ) -> Work<Event> {
         // If the driver panics here, the action counts as one that must not be repeated.
         let nature = described(|| driver.nature(&call.package, &call.action));
+        let limit = DriverLimit::of(&nature);
         let once = nature.map_or(true, |nature| nature.is_some_and(|nature| nature.effect == Effect::Once));
         let context = self.context(&call).once(once).begins_unless(failed_endpoint);
         let (overdue, until_ended) = (self.overdue(), self.overdue());
         Box::pin(async move {
             let calls = std::slice::from_ref(&*call);
-            let result = match answered(driver.perform(&context, calls), overdue).await {
+            let answers = limit.of_answers(&context, driver.perform(&context, calls));
+            let result = match answered(answers, overdue).await {
                 Ok(answer) => answer,
                 Err(failure) => tokio::select! {
                     ended = context.end_jobs() => ended.and(Err(failure)),
@@ -204,11 +209,13 @@ impl CallDispatcher<'_> {
     }
 
     fn observe(&self, call: Box<Call>, driver: Arc<dyn Driver>) -> Work<Event> {
+        let limit = DriverLimit::of(&described(|| driver.nature(&call.package, &call.action)));
         let context = self.context(&call).looking(self.env.clock.now());
         let overdue = self.overdue();
         Box::pin(async move {
             let calls = std::slice::from_ref(&*call);
-            let result = answered(driver.observe(&context, calls), overdue).await.unwrap_or_else(Err);
+            let answers = limit.of_answers(&context, driver.observe(&context, calls));
+            let result = answered(answers, overdue).await.unwrap_or_else(Err);
             let artifacts = context.take_artifacts();
             Ok(Some(Event::Observed { call: call.id, result, artifacts }))
         })
@@ -230,10 +237,13 @@ impl CallDispatcher<'_> {
     }
 
     /// Waits for a stop, and then until no further answer of a driver is expected. First, the function waits until a
-    /// stop cancels the running jobs. Then it waits until the time for the answers of their drivers is over.
+    /// stop cancels the running jobs. Then it waits for their grace period, and for the time [`LAST_ANSWER`].
     fn overdue(&self) -> impl Future<Output = ()> + Send + use<> {
         let (stop, grace) = (self.env.stop.clone(), self.journal.grace);
-        async move { stop.is_overdue(grace).await }
+        async move {
+            stop.requested_now().await;
+            tokio::time::sleep(grace.saturating_add(LAST_ANSWER)).await;
+        }
     }
 
     fn context(&self, call: &Call) -> CallContext {
@@ -248,19 +258,53 @@ impl CallDispatcher<'_> {
     }
 }
 
+/// The maximum time that a driver may work on the answer to one call.
+struct DriverLimit {
+    /// The timeout of the call; `None` if the driver could not tell it.
+    timeout: Option<Duration>,
+}
+
+impl DriverLimit {
+    fn of(nature: &Result<Option<Nature>, Failure>) -> Self {
+        Self { timeout: nature.as_ref().ok().and_then(Option::as_ref).map(|nature| nature.timeout) }
+    }
+
+    /// Awaits the answers of a driver. The driver may work for the timeout of its call and a few seconds more. Jobs of
+    /// the driver [do not count](CallContext::is_exhausted).
+    ///
+    /// # Errors
+    /// The driver gave no answer in time.
+    async fn of_answers<T>(
+        self,
+        context: &CallContext,
+        answers: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
+        let Some(timeout) = self.timeout else { return Ok(answers.await) };
+        tokio::select! {
+            biased;
+            answers = answers => Ok(answers),
+            () = context.is_exhausted(timeout.saturating_add(LAST_ANSWER)) => {
+                let message = format!("its driver gave no answer within {} s", timeout.as_secs());
+                Err(Failure::new(FailureKind::Timeout, message))
+            }
+        }
+    }
+}
+
 /// Returns a driver's answer to one call. If the driver has not answered when `overdue` resolves, the answer is
 /// a failure of the kind [`FailureKind::Lost`]: the outcome of the call is unknown.
 ///
 /// # Errors
-/// The driver has a fault: it panicked, or did not give exactly one answer. Jobs of the call may still run. After a
-/// fault in `perform`, the caller ends these jobs, so that they do not run beside the next call on the same element.
+/// The driver has a fault: it panicked, did not give exactly one answer, or gave no answer in time. Jobs of the call
+/// may still run. After a fault in `perform`, the caller ends these jobs, so that they do not run beside the next call
+/// on the same element.
 async fn answered<T>(
-    answers: impl Future<Output = Vec<Result<T, Failure>>>,
+    answers: impl Future<Output = Result<Vec<Result<T, Failure>>, Failure>>,
     overdue: impl Future<Output = ()>,
 ) -> Result<Result<T, Failure>, Failure> {
     tokio::select! {
         biased;
-        answers = caught(answers) => answers.and_then(only),
+        answers = caught(answers) => answers.flatten().and_then(only),
         () = overdue => Ok(Err(not_ended())),
     }
 }

@@ -52,22 +52,33 @@ pub struct ExportedInstance {
     pub natural_id: String,
     /// The file of the export.
     pub file: String,
-    /// The application from which the factory was launched, if it is known.
+    /// The application from which the factory was launched. `None` only if an earlier build of windlass made the export,
+    /// and the factory no longer exists.
     title: Option<String>,
     /// The document which records the export.
     pub(crate) key: DocumentKey,
 }
 
 impl ExportedInstance {
-    /// Tells whether the discovery script of `factory` may find the instance. This holds for the factory of the exported
-    /// application. If that factory no longer exists, its configuration is unknown. Then each factory of the same manifest
-    /// may find the instance.
+    /// Tells whether the discovery script of `factory` may find the instance. This holds for each factory of the same
+    /// manifest. The configuration of the factory does not matter: windlass can't know which values determine the
+    /// instances that the script finds, and the values may have changed since the export.
     pub fn may_be_found_by(&self, factory: &AssemblyRecord) -> bool {
-        if self.is_owner_here {
-            return self.owner == factory.name;
-        }
         let title = factory.application.as_ref().map(|from| &from.title);
-        self.title.as_ref().is_none_or(|own| Some(own) == title)
+        match &self.title {
+            Some(own) => Some(own) == title,
+            None => self.is_owned_by(factory) || !self.is_owner_here,
+        }
+    }
+
+    /// Tells whether the instance, with its natural id, can belong only to `factory`. This holds for the factory of the
+    /// exported application. If that factory no longer exists, it holds for each factory of the same manifest.
+    pub fn belongs_to(&self, factory: &AssemblyRecord) -> bool {
+        self.is_owned_by(factory) || !self.is_owner_here && self.may_be_found_by(factory)
+    }
+
+    fn is_owned_by(&self, factory: &AssemblyRecord) -> bool {
+        self.is_owner_here && self.owner == factory.name
     }
 }
 
@@ -99,16 +110,20 @@ pub(crate) async fn exported(
 pub async fn exported_instances(store: &dyn Store) -> Result<Vec<ExportedInstance>, StoreError> {
     let mut found = Vec::new();
     for_each(store, |key, _, content| found.push((key, content))).await?;
-    let mut created = BTreeMap::new();
+    let mut owners = BTreeMap::new();
     for (_, content) in &found {
-        if !created.contains_key(&content.owner) {
+        if !owners.contains_key(&content.owner) {
             let owner = store.assembly(&content.owner).await?;
-            created.insert(content.owner.clone(), owner.map(|owner| owner.created));
+            owners.insert(content.owner.clone(), owner);
         }
     }
-    let instance = |(key, content)| {
-        let is_owner_here = is_same(&content, created[&content.owner]);
+    let instance = |(key, content): (DocumentKey, Exported)| {
+        let factory = owners[&content.owner].as_ref();
+        let is_owner_here = is_same(&content, factory.map(|factory| factory.created));
         let Exported { application, owner, natural, file, title, .. } = content;
+        let of_factory =
+            || factory.filter(|_| is_owner_here)?.application.as_ref().map(|from| from.title.clone());
+        let title = title.or_else(of_factory);
         ExportedInstance { application, owner, is_owner_here, natural_id: natural, file, title, key }
     };
     Ok(found.into_iter().map(instance).collect())
@@ -132,7 +147,7 @@ pub(crate) async fn keys_of(
         return Ok(Vec::new());
     }
     let factory = store.assembly(owner).await?;
-    found.retain(|instance| factory.as_ref().is_some_and(|factory| instance.may_be_found_by(factory)));
+    found.retain(|instance| factory.as_ref().is_some_and(|factory| instance.belongs_to(factory)));
     Ok(found.into_iter().map(|instance| instance.key).collect())
 }
 

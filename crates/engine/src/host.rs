@@ -67,11 +67,11 @@ use std::sync::Arc;
 
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _};
+use windlass_driver::Stop;
 use windlass_model::{Clock, Timestamp};
 use windlass_store::StoreError;
 
 use self::timers::Timers;
-use crate::stop::Stop;
 
 /// A pure state machine: it never waits, reads no clock and performs no I/O.
 pub trait Machine {
@@ -178,17 +178,13 @@ impl Host {
             Running { dispatcher, work: FuturesUnordered::new(), timers: Timers::default(), finished: false };
         let mut lost = pin!(lost);
         // After a stop, the machine must not begin anything.
-        let mut is_cancelled = self.stop.soon.is_cancelled();
+        let mut is_cancelled = self.stop.is_requested();
         let first = if is_cancelled { Input::Cancel } else { Input::Begin };
         running.execute(self.clock.now(), machine.on(self.clock.now(), first));
         while !(running.finished && running.work.is_empty()) {
             let input = tokio::select! {
                 biased;
-                () = self.stop.soon.cancelled(), if !is_cancelled => {
-                    is_cancelled = true;
-                    running.timers.hurry();
-                    Some(Input::Cancel)
-                }
+                () = self.stop.requested(), if !is_cancelled => None,
                 // The next three futures are rarely ready. They are polled before the running work. If the work
                 // were polled first, some work might be ready at each poll, and these futures would never be
                 // polled.
@@ -200,7 +196,14 @@ impl Host {
                     Err(error) => return Err(running.root_cause(error)),
                 },
             };
-            if let Some(input) = input {
+            // A stop may be requested while the branches above are polled, and may then end a job at once. So the machine
+            // is cancelled before it gets the end of the job.
+            let cancel = (!is_cancelled && self.stop.is_requested()).then_some(Input::Cancel);
+            if cancel.is_some() {
+                is_cancelled = true;
+                running.timers.hurry();
+            }
+            for input in cancel.into_iter().chain(input) {
                 // One input creates at most one batch of records, so the next input must wait until the store has
                 // room for one more batch. If the store has no room for a long time, the leases are lost during
                 // this wait.

@@ -17,8 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::{mpsc, oneshot};
-use windlass_driver::{Call, Context, JobFailure, Location, Report};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
+use windlass_driver::{Call, Context, JobFailure, Location, Report, Stop};
 use windlass_executor::{Captured, End, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError};
 use windlass_model::record::{Failure, FailureKind, JobEnd, JobRecord};
 use windlass_model::{AssemblyName, CallId, Clock, CommandId, Timestamp};
@@ -26,10 +27,10 @@ use windlass_secret::{Redactor, SecretRef, Sensitive};
 use windlass_store::{Batch, Lease, Store};
 
 use crate::claim;
+use crate::panic::caught_text;
 use crate::places::Places;
 use crate::recorder::LastJob;
 use crate::recordings::{self, RecordedJob, Transcript};
-use crate::stop::Stop;
 
 /// The maximum number of bytes that a job record keeps of each output stream.
 const SHOWN: usize = 8 * 1024;
@@ -52,8 +53,8 @@ pub(crate) struct Journal {
     pub(crate) grace: Duration,
     /// The number of bytes of disk space that are reserved for the answers of running jobs.
     pub(crate) reserved: Arc<AtomicU64>,
-    /// The stop request for the process. In the stage `soon`, a call that has not begun is refused. In the
-    /// stage `now`, running jobs are cancelled.
+    /// The stop request for the process. In its first stage, a call that has not begun is refused. In its second
+    /// stage, running jobs are cancelled.
     pub(crate) stop: Stop,
     pub(crate) checkpoints: mpsc::Sender<Checkpoint>,
     /// Sends an [`Entry`] to the host when the commit of a job record has begun. The host then waits until the
@@ -129,6 +130,17 @@ pub(crate) struct CallContext {
     last_job: Option<Mutex<Option<LastJob>>>,
     /// Whether the natural id in the call's report must be [claimed](crate::claim) in the store.
     claims: bool,
+    /// The number of requests of the driver that the context has not answered yet, such as running jobs.
+    requests: watch::Sender<usize>,
+}
+
+/// A request of the driver to its context. The request ends when the value is dropped.
+struct OpenRequest<'a>(&'a watch::Sender<usize>);
+
+impl Drop for OpenRequest<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|open| *open -= 1);
+    }
 }
 
 /// The facts about the jobs of a call or of an observation. The machine gets these facts together with the result.
@@ -182,6 +194,29 @@ impl CallContext {
             artifacts: Mutex::default(),
             last_job: call.package.pins().map(|_| Mutex::default()),
             claims: claim::is_needed(call),
+            requests: watch::Sender::new(0),
+        }
+    }
+
+    fn begin_request(&self) -> OpenRequest<'_> {
+        self.requests.send_modify(|open| *open += 1);
+        OpenRequest(&self.requests)
+    }
+
+    /// Waits until the driver has been working for the time `limit`. The time in which the driver waits for an answer
+    /// of this context does not count: a runtime ends a job at the timeout of the job.
+    pub(crate) async fn is_exhausted(&self, limit: Duration) {
+        let mut requests = self.requests.subscribe();
+        let mut left = limit;
+        loop {
+            // The context has the sender, so the receiver never fails.
+            let _ = requests.wait_for(|open| *open == 0).await;
+            let start = Instant::now();
+            let is_over = tokio::time::timeout(left, requests.wait_for(|open| *open > 0)).await.is_err();
+            if is_over {
+                return;
+            }
+            left = left.saturating_sub(start.elapsed());
         }
     }
 
@@ -285,7 +320,7 @@ impl CallContext {
     /// relationship has failed. If a job of the call has already begun, the call may continue.
     async fn begin(&self, runtime: &Arc<dyn Runtime>, id: &JobId, is_known: bool) -> Result<(), JobFailure> {
         let is_first = !is_known && !self.looks && !self.has_begun.load(Ordering::Relaxed);
-        if is_first && self.journal.stop.soon.is_cancelled() {
+        if is_first && self.journal.stop.is_requested() {
             locked(&self.artifacts).is_refused = true;
             return Err(not_run("it was stopped on request before its job started"));
         }
@@ -365,7 +400,7 @@ impl CallContext {
                 }
                 room = Some(self.reserve(job)?);
             }
-            if self.journal.stop.now.is_cancelled() {
+            if self.journal.stop.is_requested_now() {
                 return Err(lost("it was stopped on request before its job started"));
             }
             self.submit(runtime, id, job).await?;
@@ -387,7 +422,7 @@ impl CallContext {
     async fn is_stored(&self, runtime: &Arc<dyn Runtime>, id: &JobId) -> bool {
         tokio::select! {
             stored = runtime.stored(id) => stored,
-            () = self.journal.stop.now.cancelled() => true,
+            () = self.journal.stop.requested_now() => true,
         }
     }
 
@@ -433,7 +468,7 @@ impl CallContext {
     async fn wait(&self, runtime: &Arc<dyn Runtime>, id: &JobId) -> Result<Outcome, JobFailure> {
         tokio::select! {
             outcome = runtime.wait(id) => return outcome.map_err(|error| unavailable(&error)),
-            () = self.journal.stop.now.cancelled() => {}
+            () = self.journal.stop.requested_now() => {}
         }
         runtime.cancel(id, self.journal.grace).await.map_err(|error| unavailable(&error))?;
         runtime.wait(id).await.map_err(|error| unavailable(&error))
@@ -476,6 +511,53 @@ impl CallContext {
             }
         }
         Ok(())
+    }
+
+    /// Runs a job, or returns its recorded outcome (see the table of this module).
+    async fn outcome_of(&self, name: &str, mut job: Job) -> Result<Outcome, JobFailure> {
+        let id = self.job_id(name)?;
+        if let Some(outcome) = self.recorded(&id).await? {
+            self.has_begun.store(true, Ordering::Relaxed);
+            self.keep(&id, &job, &outcome);
+            return ended(outcome, &job);
+        }
+        if let Some(from) = &self.elsewhere {
+            return Err(lost(format!(
+                "its job was started from {from}, and only `windlass retry {}` there can find the outcome",
+                self.assembly
+            )));
+        }
+        // A job of an earlier process may have run, or may still run, on a runtime that can't be reached now.
+        let is_known = self.journal.jobs.contains_key(id.as_str());
+        let closed = |why: String| if self.may_exist(&id) { lost(why) } else { not_run(why) };
+        let runtime = &self.places.runtime(&self.place).await.map_err(closed)?;
+        job.owner = self.owner().map_err(not_run)?;
+        let mut record = self.record(name, &id, &job, runtime.kind());
+        let now = record.submitted;
+        if let Some(known) = self.journal.jobs.get(id.as_str()) {
+            record.submitted = known.submitted;
+            record.accepted = known.accepted;
+        }
+        self.begin(runtime, &id, is_known).await?;
+        // The job can be submitted before this record is durable. Its id follows from its call, whose record is
+        // already durable.
+        let known = self.journal.store.commit(&self.journal.lease, Batch::new().put_job(record.clone()));
+        self.enter(known, None).await;
+        let outcome = match self.run(runtime, &id, &job, &mut record).await {
+            Err(JobFailure::NotRun(why)) => {
+                self.record_not_run(record, &why).await;
+                return Err(JobFailure::NotRun(why));
+            }
+            ran => ran?,
+        };
+        if outcome.started.is_some_and(|started| millis(started) >= now) {
+            // The earlier process has recorded the job, but the job began only now.
+            record.submitted = now;
+        }
+        self.keep(&id, &job, &outcome);
+        let ticket = self.record_end(record, &outcome, is_known);
+        self.enter(ticket, Some((runtime.clone(), id))).await;
+        ended(outcome, &job)
     }
 
     fn record(&self, name: &str, id: &JobId, job: &Job, kind: &str) -> JobRecord {
@@ -593,53 +675,23 @@ fn shown(redactor: &Redactor, stream: &Captured) -> String {
 
 #[async_trait]
 impl Context for CallContext {
-    async fn job(&self, name: &str, mut job: Job) -> Result<Outcome, JobFailure> {
-        let id = self.job_id(name)?;
-        if let Some(outcome) = self.recorded(&id).await? {
-            self.has_begun.store(true, Ordering::Relaxed);
-            self.keep(&id, &job, &outcome);
-            return ended(outcome, &job);
-        }
-        if let Some(from) = &self.elsewhere {
-            return Err(lost(format!(
-                "its job was started from {from}, and only `windlass retry {}` there can find the outcome",
-                self.assembly
-            )));
-        }
-        // A job of an earlier process may have run, or may still run, on a runtime that can't be reached now.
-        let is_known = self.journal.jobs.contains_key(id.as_str());
-        let closed = |why: String| if self.may_exist(&id) { lost(why) } else { not_run(why) };
-        let runtime = &self.places.runtime(&self.place).await.map_err(closed)?;
-        job.owner = self.owner().map_err(not_run)?;
-        let mut record = self.record(name, &id, &job, runtime.kind());
-        let now = record.submitted;
-        if let Some(known) = self.journal.jobs.get(id.as_str()) {
-            record.submitted = known.submitted;
-            record.accepted = known.accepted;
-        }
-        self.begin(runtime, &id, is_known).await?;
-        // The job can be submitted before this record is durable. Its id follows from its call, whose record is
-        // already durable.
-        let known = self.journal.store.commit(&self.journal.lease, Batch::new().put_job(record.clone()));
-        self.enter(known, None).await;
-        let outcome = match self.run(runtime, &id, &job, &mut record).await {
-            Err(JobFailure::NotRun(why)) => {
-                self.record_not_run(record, &why).await;
-                return Err(JobFailure::NotRun(why));
+    async fn job(&self, name: &str, job: Job) -> Result<Outcome, JobFailure> {
+        let _request = self.begin_request();
+        // Without this, a panic of the runtime or of the store would look like a panic of the driver.
+        match caught_text(self.outcome_of(name, job)).await {
+            Ok(outcome) => outcome,
+            Err(panic) => {
+                // If the runtime can't end the job now either, a later process finds the job by its owner.
+                if !self.looks {
+                    let _ = caught_text(self.end_jobs()).await;
+                }
+                Err(lost(format!("its runtime or the store panicked: {panic}")))
             }
-            ran => ran?,
-        };
-        if outcome.started.is_some_and(|started| millis(started) >= now) {
-            // The earlier process has recorded the job, but the job began only now.
-            record.submitted = now;
         }
-        self.keep(&id, &job, &outcome);
-        let ticket = self.record_end(record, &outcome, is_known);
-        self.enter(ticket, Some((runtime.clone(), id))).await;
-        ended(outcome, &job)
     }
 
     async fn checkpoint(&self, _call: usize, report: Report) -> Result<(), Failure> {
+        let _request = self.begin_request();
         self.claim(&report).await?;
         let (reply, answer) = oneshot::channel();
         let gone = || Failure::new(FailureKind::Infrastructure, "the engine has stopped");
@@ -658,7 +710,7 @@ impl Context for CallContext {
     }
 
     fn cancelled(&self) -> bool {
-        self.journal.stop.now.is_cancelled()
+        self.journal.stop.is_requested_now()
     }
 
     fn now(&self) -> Timestamp {

@@ -12,10 +12,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use windlass_driver::Stop;
 use windlass_model::ProcessId;
 use windlass_store::{Lease, LeaseTerms, Store, StoreError};
-
-use crate::stop::Stop;
 
 /// The interval at which stop requests are read.
 const ASK_EVERY: Duration = Duration::from_secs(1);
@@ -137,10 +136,7 @@ impl Renewal {
                     }
                     () = dropped.cancelled() => {}
                 }
-                for lease in leases.all() {
-                    // A lost lease needs no release.
-                    let _ = store.release(lease).await;
-                }
+                release(&*store, leases.all()).await;
             }
         });
         Self { store, lease, leases, task, lost, dropped: dropped.drop_guard() }
@@ -151,8 +147,7 @@ impl Renewal {
         &self.lease
     }
 
-    /// Adds leases of other assemblies. From now on, the task also renews these leases. At the end of the process, the
-    /// caller releases them.
+    /// Adds leases of other assemblies. From now on, the task also renews these leases.
     pub(crate) fn add(&self, leases: impl IntoIterator<Item = Lease>) {
         self.leases.lock().extend(leases);
     }
@@ -187,18 +182,43 @@ impl Renewal {
         }
     }
 
-    /// Ends the renewal, and releases the lease of the assembly.
-    ///
-    /// # Errors
-    /// The lease is lost, or the store fails.
-    pub(crate) async fn release(self) -> Result<(), StoreError> {
-        let released = self.store.release(self.lease).await;
+    /// Ends the renewal, and releases all leases. If the store fails, the task tries again in the background, until the
+    /// leases have expired.
+    pub(crate) async fn release(self) {
+        if !are_released(&*self.store, &self.leases.all()).await {
+            // The drop of `self` tells the task to release the leases.
+            return;
+        }
         self.dropped.disarm();
         self.task.abort();
         // The caller may close the store next. The task uses the store until the task has ended.
         let _ = self.task.await;
-        released
     }
+}
+
+/// Releases leases. While the store fails, the function tries again, until the leases have expired.
+async fn release(store: &dyn Store, leases: Vec<Lease>) {
+    const PAUSE: Duration = Duration::from_secs(1);
+    let over = Instant::now() + store.lease_terms().expire_after;
+    while !are_released(store, &leases).await && Instant::now() < over {
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Releases leases. Returns `false` if the store has failed, so that a lease may still be held.
+async fn are_released(store: &dyn Store, leases: &[Lease]) -> bool {
+    let mut are_released = true;
+    for lease in leases {
+        match store.release(lease.clone()).await {
+            // A lost lease needs no release. A closed store can't release it.
+            Ok(()) | Err(StoreError::LeaseLost { .. } | StoreError::Closed) => {}
+            Err(error) => {
+                tracing::warn!(%error, assembly = %lease.scope, "a lease could not be released; windlass tries again");
+                are_released = false;
+            }
+        }
+    }
+    are_released
 }
 
 /// Reads stop requests for a process. A request stops the process like Ctrl-C, and gives running jobs the
@@ -212,13 +232,13 @@ pub(crate) async fn listen(
     let Some(process) = process else { return std::future::pending().await };
     let mut tick = interval_at(Instant::now() + ASK_EVERY, ASK_EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    while !stop.soon.is_cancelled() {
+    while !stop.is_requested() {
         tick.tick().await;
         match store.is_asked_to_stop(process).await {
-            Ok(true) if !stop.soon.is_cancelled() => {
-                stop.soon.cancel();
+            Ok(true) if !stop.is_requested() => {
+                stop.request();
                 tokio::time::sleep(patience).await;
-                stop.now.cancel();
+                stop.request_now();
             }
             Ok(_) => {}
             Err(error) => {

@@ -157,7 +157,7 @@
 //! | `panic` | converts faults of drivers, such as panics, to failures |
 //! | [`host`] | runs a machine: keeps its timers, awaits the work of its commands, and reacts to a stop |
 //! | `machine`, `dispatch` | the machine that executes a plan; its commands, such as commits and calls of drivers |
-//! | `keeper`, `stop` | the renewal of leases; stop requests |
+//! | `keeper` | the renewal of leases, and the requests in the store to stop a process |
 //! | [`monitor`] | decides when policies start intents, from the samples of metrics and the time |
 //! | [`schedule`], `scheduler` | start the repeated duties of a daemon when they are due |
 //! | [`engine`] | the functions for programs: prepare, run and preview intents, check health, and more |
@@ -192,7 +192,6 @@ pub mod schedule;
 mod scheduler;
 mod sealing;
 mod slots;
-mod stop;
 mod values;
 mod world;
 
@@ -213,4 +212,4 @@ pub use outdated_inputs::OutdatedInputs;
 pub use places::Places;
 pub use scheduler::Scheduler;
 pub use slots::JobSlots;
-pub use stop::Stop;
+pub use windlass_driver::Stop;

@@ -8,9 +8,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use futures::FutureExt as _;
 use windlass_model::record::{Failure, FailureKind};
 
-fn panicked(panic: &(dyn Any + Send)) -> Failure {
+fn text_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it did not say why");
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it did not say why")
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Failure {
+    let text = text_of(panic);
     let message = format!("its driver panicked: {text}; please report this as a bug of the driver");
     Failure::new(FailureKind::Protocol, message)
 }
@@ -30,6 +34,14 @@ pub(crate) fn described<T>(ask: impl FnOnce() -> T) -> Result<T, Failure> {
 /// The driver panicked.
 pub(crate) async fn caught<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     AssertUnwindSafe(work).catch_unwind().await.map_err(|panic| panicked(&*panic))
+}
+
+/// Awaits work that is not the driver's own, such as a job of the driver.
+///
+/// # Errors
+/// The work panicked. The error is the text of the panic.
+pub(crate) async fn caught_text<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    AssertUnwindSafe(work).catch_unwind().await.map_err(|panic| text_of(&*panic).to_owned())
 }
 
 /// Returns the answer of a driver to one call.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use windlass_driver::{Call, Report, texts};
 use windlass_model::instance::{InstanceView, LogEntry, OUTPUTS};
-use windlass_model::instance_report::{Accepted, accept};
+use windlass_model::instance_report::{Accepted, accept, natural_id_problem};
 use windlass_model::record::{Failure, FailureKind, InstanceRecord, Severity};
 use windlass_model::resolve::Lookup;
 use windlass_model::{Action, CommandId, ElementName, InstanceId, PropertyName, Side, Timestamp, Transition};
@@ -54,6 +54,19 @@ impl Applied {
     }
 }
 
+/// Checks a natural id that a driver reports. A natural id is the id of an instance outside of windlass.
+///
+/// # Errors
+/// The id is invalid. The failure does not contain the id, because the id may contain a secret.
+pub(crate) fn check_natural(natural: &str) -> Result<(), Failure> {
+    natural_id_problem(natural).map_or(Ok(()), |problem| {
+        Err(Failure::new(
+            FailureKind::Protocol,
+            format!("the id that its driver reports for the instance {problem}"),
+        ))
+    })
+}
+
 impl World {
     /// Applies a report to the instance document, and returns the entries for the activity log.
     ///
@@ -67,6 +80,9 @@ impl World {
         batch: &mut Batch,
     ) -> Result<Applied, Failure> {
         let Answered { call, hidden, now, .. } = answered;
+        // An earlier build may have recorded an invalid id, which the driver may repeat.
+        let is_new = |natural: &&String| call.natural.as_ref() != Some(*natural);
+        report.natural.as_ref().filter(is_new).map_or(Ok(()), |natural| check_natural(natural))?;
         let mut record = self.instances.of(&call.element);
         let is_open = |id: &CommandId| commands::is_open(self, &call.element, id);
         let given = [call.secrets(), hidden.to_vec()].concat();

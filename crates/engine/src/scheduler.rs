@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use windlass_driver::Stop;
 use windlass_model::Clock;
 
 use crate::host::{Dispatcher, Host, Incoming, Work};
 use crate::schedule::{Change, Schedule, Started, Timing};
-use crate::stop::Stop;
 
 /// The capacity of each of two channels. One channel carries changes from the program to the schedule. Through the
 /// other channel, the schedule tells the program which duties (repeated tasks) have started.

@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use windlass_model::assembly::{Element, ElementKind, Origin, Property, Topology};
 use windlass_model::pins::{PinId, PinType, ValueType};
+use windlass_model::sorted::members;
 use windlass_model::template::{Part, Template};
 use windlass_model::{
     AssemblyName, ComponentName, DescriptorName, ElementName, PropertyName, Transition, Transitions,
@@ -302,8 +303,8 @@ impl Compiler<'_> {
                 Template::List(items.iter().map(|item| self.template(item, sensitive)).collect())
             }
             Value::Object(entries) => {
-                let entries =
-                    entries.iter().map(|(key, value)| (key.clone(), self.template(value, sensitive)));
+                let entries = members(entries).into_iter();
+                let entries = entries.map(|(key, value)| (key.clone(), self.template(value, sensitive)));
                 Template::Map(entries.collect())
             }
             Value::String(text) => self.text(text.clone(), sensitive),

@@ -47,6 +47,7 @@ use windlass_update_ops::{Keys, Node, Op, Operator, Shape, Update};
 
 use crate::pins::{Name, Pin, PinType, Pins};
 use crate::record::Severity;
+use crate::sorted::members;
 
 /// The name of the interface whose signals are the output properties. A signal is a named value that an
 /// instance reports. Each signal belongs to an interface.
@@ -208,9 +209,9 @@ impl<'a> InstanceView<'a> {
     /// Returns the signals of all interfaces. Each item consists of the name of the interface, the name of the
     /// signal in this interface, and the value of the signal.
     pub fn signals(self) -> impl Iterator<Item = (&'a str, &'a str, &'a Value)> {
-        let interfaces = self.0["interfaces"].as_object().into_iter().flatten();
+        let interfaces = self.0["interfaces"].as_object().into_iter().flat_map(members);
         interfaces.flat_map(|(interface, of)| {
-            let signals = of["signals"].as_object().into_iter().flatten();
+            let signals = of["signals"].as_object().into_iter().flat_map(members);
             signals.map(move |(pin, value)| (interface.as_str(), pin.as_str(), value))
         })
     }

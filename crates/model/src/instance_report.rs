@@ -18,6 +18,23 @@ pub struct Accepted {
     pub results: Vec<(CommandId, Vec<Value>)>,
 }
 
+/// Maximum length of a natural id in bytes. A database index limits the length of its entries to a similar value.
+const LONGEST_NATURAL: usize = 2048;
+
+/// Returns the reason why a text can't be a natural id, such as `is empty`; `None` for a valid natural id. The reason
+/// does not contain the text.
+///
+/// A natural id is the id of an instance outside of windlass. Messages and lists show the id in a line.
+pub fn natural_id_problem(natural: &str) -> Option<String> {
+    if natural.is_empty() {
+        return Some("is empty".to_owned());
+    }
+    if natural.contains(char::is_control) {
+        return Some("contains a control character".to_owned());
+    }
+    (natural.len() > LONGEST_NATURAL).then(|| format!("is longer than {LONGEST_NATURAL} bytes"))
+}
+
 /// Applies the updates of a report to an instance document. The updates are in their JSON form, and are
 /// checked against the shape of the document. A script cannot change a document in any other way.
 ///

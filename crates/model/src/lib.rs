@@ -29,6 +29,7 @@
 //! | [`instance`] | the document that drivers change |
 //! | [`instance_report`], [`instance_changes`] | updates of an instance document, and differences between two documents |
 //! | [`pins`] | the pins of applications, and their types |
+//! | [`sorted`] | JSON whose objects have sorted members |
 //! | [`links`] | adjacency lists of graphs and trees |
 //! | [`record`] | the records of the store: elements, processes, steps, calls, jobs, events |
 //! | [`document`] | documents of other crates, with a revision |
@@ -67,6 +68,7 @@ pub mod rename;
 pub mod request;
 pub mod resolve;
 pub mod retention;
+pub mod sorted;
 pub mod state;
 pub mod template;
 pub mod version;

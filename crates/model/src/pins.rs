@@ -27,6 +27,7 @@ use serde_json::Value;
 
 use crate::name::{CommandName, PropertyName};
 use crate::resolve::Resolved;
+use crate::sorted;
 
 pub use name::{Name, NameError, PinId, is_name_char};
 pub use pin_type::{PinType, Record, Signature, ValueType};
@@ -53,7 +54,7 @@ pub struct Pin {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sensitive: bool,
     /// The default values of a command's arguments, in the types of the arguments.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", serialize_with = "sorted::values")]
     pub defaults: BTreeMap<Name, Value>,
     /// The ids under which the application exposes the pin. People and other applications use only these ids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

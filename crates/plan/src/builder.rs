@@ -80,6 +80,11 @@ impl<W, R> PlanBuilder<W, R> {
     }
 
     /// Returns the task of a step.
+    ///
+    /// # Panics
+    ///
+    /// If the step belongs to another builder, and this builder has fewer steps. Otherwise, the result is the task of
+    /// another step.
     pub fn task(&self, step: Draft) -> &Task<W> {
         &self.steps[step.node()]
     }
@@ -89,6 +94,10 @@ impl<W, R> PlanBuilder<W, R> {
     ///
     /// `numbers` contains one number for each step, for example the number of its phase. In `numbers` and in the
     /// result, the steps are in the order in which they were added. Returns `None` if the waits form a cycle.
+    ///
+    /// # Panics
+    ///
+    /// If `numbers` contains fewer numbers than the builder has steps and barriers.
     pub fn least_of_dependents(&self, mut numbers: Vec<u8>) -> Option<Vec<u8>> {
         let order = order::of(&self.steps)?;
         for step in order.into_iter().rev() {

@@ -242,7 +242,17 @@ fn location(reader: &mut Reader<'_>, entry: &Entry, kinds: &RuntimeKinds) -> Opt
         location.scripting.extend(word.map(|word| (key.to_owned(), word)));
     }
     location.max_jobs = field(MAX_JOBS).and_then(|node| max_jobs(reader, node));
-    for misfit in kinds.fit(&mut location, runtime.as_deref(), values) {
+    // A key with a value of the wrong type is not a missing key, and the reader has already reported it. Without the
+    // value, nobody can check the location as a whole.
+    let is_read = |key: &str, is_known: bool| is_known || field(key).is_none();
+    let has_runtime = is_read("runtime", runtime.is_some());
+    let is_complete = is_read(IMAGE, location.image.is_some())
+        && settings.iter().all(|setting| is_read(setting.key, values.contains_key(setting.key)));
+    let is_certain = |misfit: &Misfit| match misfit {
+        Misfit::Unknown(_) | Misfit::Key { .. } => has_runtime,
+        Misfit::NoImage { .. } | Misfit::Setting(_) => has_runtime && is_complete,
+    };
+    for misfit in kinds.fit(&mut location, runtime.as_deref(), values).into_iter().filter(is_certain) {
         let (path, diagnostic) = misfit_diagnostic(misfit, kinds);
         let mut path = path.iter();
         let key = path.next().and_then(|key| field(key));

@@ -33,7 +33,8 @@ pub trait RuntimeKind: Send + Sync {
     }
 
     /// Checks a location of this kind, and returns the problems of the location. The caller ensures that
-    /// [`Location::settings`] contains only keys that [`settings`](Self::settings) returns.
+    /// [`Location::settings`] contains only keys that [`settings`](Self::settings) returns. If the value of a key is no
+    /// text, the caller reports only this, and ignores the returned problems.
     ///
     /// The method may change the location. For example, it may copy a setting to another field. The default accepts
     /// every location, and changes nothing.

@@ -7,10 +7,10 @@ use windlass_driver::{Binding, Bindings, Driver as _, Package};
 use windlass_manifest::Role;
 use windlass_model::pins::Pins;
 use windlass_model::record::PackageFile;
-use windlass_model::{DescriptorName, Transition};
+use windlass_model::{Action, DescriptorName, Transition};
 
 use crate::binding::KIND;
-use crate::scripts::{FOLDER, SCRIPT};
+use crate::scripts::{FOLDER, SCRIPT, users};
 
 /// Returns the package of an application or a factory.
 ///
@@ -67,4 +67,59 @@ pub fn application_package(
     }
     let placed = |file: PackageFile| PackageFile { path: format!("{FOLDER}/{}", file.path), ..file };
     Package::new(name, bindings, files.into_iter().map(placed).collect()).with_pins(pins)
+}
+
+/// Tells whether two packages of an application run different scripts for `action`. The scripts differ if their paths
+/// differ, or if a file differs that the scripts may use. A file that is no script of the manifest may be used by every
+/// script.
+#[must_use]
+pub fn is_other_script(old: &Package, new: &Package, action: &Action) -> bool {
+    let uses = |package: &Package, file: &PackageFile| {
+        users(package, &file.path).is_none_or(|actions| actions.contains(action))
+    };
+    let has_other_file = |package: &Package, other: &Package| {
+        package.files().iter().any(|file| !other.files().contains(file) && uses(package, file))
+    };
+    old.bindings().named(action) != new.bindings().named(action)
+        || has_other_file(old, new)
+        || has_other_file(new, old)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(path: &str, files: &[(&str, &str)]) -> Package {
+        let script = |path: &str| Binding {
+            driver: KIND.parse().unwrap(),
+            infrastructure: vec!["*".to_owned()],
+            properties: BTreeMap::from([(SCRIPT.to_owned(), path.into())]),
+        };
+        let transitions = [(Transition::Reconfigure, path), (Transition::Install, "/vm/launch.py")];
+        let transitions = transitions.map(|(transition, path)| (transition, vec![script(path)]));
+        let bindings = Bindings { transitions: transitions.into(), ..Bindings::default() };
+        let file = |(path, content): &(&str, &str)| PackageFile {
+            path: format!("{FOLDER}/{path}"),
+            executable: true,
+            content: content.as_bytes().to_vec(),
+        };
+        let files = files.iter().map(file).collect();
+        Package::new("resource::vm::1".parse().unwrap(), bindings, files).with_pins(Pins::default())
+    }
+
+    #[test]
+    fn a_script_is_another_one_if_its_path_or_a_file_of_it_differs() {
+        let (own, launch) = ("/vm/change.py", ("vm/launch.py", "1"));
+        let old = package(own, &[("vm/change.py", "1"), launch, ("lib.py", "1")]);
+        let is_other = |new| is_other_script(&old, &new, &Action::Transition(Transition::Reconfigure));
+        for (new, expected) in [
+            (package(own, &[("vm/change.py", "1"), ("vm/launch.py", "2"), ("lib.py", "1")]), false),
+            (package(own, &[("vm/change.py", "2"), launch, ("lib.py", "1")]), true),
+            (package(own, &[("vm/change.py", "1"), launch, ("lib.py", "2")]), true),
+            (package(own, &[("vm/change.py", "1"), launch]), true),
+            (package("/in-image.py", &[("vm/change.py", "1"), launch, ("lib.py", "1")]), true),
+        ] {
+            assert_eq!(is_other(new.clone()), expected, "{new:?}");
+        }
+    }
 }

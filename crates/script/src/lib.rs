@@ -193,7 +193,7 @@ mod status;
 mod style;
 mod verdict;
 
-pub use application::application_package;
+pub use application::{application_package, is_other_script};
 pub use binding::KIND;
 pub use driver::Script;
 pub use output::{Output, Said};

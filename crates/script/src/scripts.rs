@@ -101,7 +101,7 @@ pub(crate) fn discovery(package: &Package) -> Option<ScriptFile<'_>> {
 
 /// Returns the declared actions that use a file of a package. `None` means that each action may use the file.
 ///
-/// - A script in [`FOLDER`] is used by the actions that it serves.
+/// - A script in [`FOLDER`] is used by the actions that it serves. The discovery script of a factory serves no action.
 /// - Any other file in [`FOLDER`] may be used by each action, because windlass copies the file into the working folder
 ///   of every script.
 /// - A file outside of [`FOLDER`] is used by no action.
@@ -109,12 +109,24 @@ pub(crate) fn users(package: &Package, path: &str) -> Option<Vec<Action>> {
     let Some(within) = path.strip_prefix(FOLDER).and_then(|path| path.strip_prefix('/')) else {
         return Some(Vec::new());
     };
-    let is_script = scripts(package).any(|script| script.path == within);
+    let is_script = if package.pins().is_some() {
+        bindings(package)
+            .filter_map(|binding| of_binding(package, binding))
+            .any(|script| script.path == within)
+    } else {
+        scripts(package).any(|script| script.path == within)
+    };
     let serves = |action: &Action| {
         let candidates = Role::of(package, action).map(|role| candidates(package, action, &role));
         candidates.unwrap_or_default().iter().any(|script| script.path == within)
     };
     is_script.then(|| package.bindings().actions().filter(serves).collect())
+}
+
+/// Returns the bindings of all actions and queries of a package.
+fn bindings(package: &Package) -> impl Iterator<Item = &Binding> {
+    let bindings = package.bindings();
+    bindings.transitions.values().chain(bindings.commands.values()).chain([&bindings.queries]).flatten()
 }
 
 fn named<'p>(package: &'p Package, names: &[&str]) -> Vec<ScriptFile<'p>> {

@@ -218,3 +218,5 @@ impl fmt::Display for Diagnostics {
         self.list.iter().try_for_each(|diagnostic| writeln!(f, "{diagnostic}"))
     }
 }
+
+impl std::error::Error for Diagnostics {}

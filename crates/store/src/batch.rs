@@ -169,8 +169,12 @@ impl Batch {
         self
     }
 
-    /// Returns all leases of the batch: first `lease`, then the leases that were added with `beside` and `fenced_by`.
-    pub(crate) fn leases<'l>(&'l self, lease: &'l Lease) -> impl Iterator<Item = &'l Lease> {
+    /// Returns all leases of the batch: first `lease`, under which the batch is committed, and then the leases that were
+    /// added with [`beside`](Self::beside) and [`fenced_by`](Self::fenced_by).
+    ///
+    /// For implementations of [`Store`](crate::Store): a store refuses the batch if one of these leases is lost. If the
+    /// batch fails, the store refuses each later batch that has one of these leases.
+    pub fn leases<'l>(&'l self, lease: &'l Lease) -> impl Iterator<Item = &'l Lease> {
         std::iter::once(lease).chain(&self.beside)
     }
 
@@ -306,7 +310,10 @@ impl Batch {
 
     /// Returns the reason why the batch can't be committed under the lease on `scope`; `None` if there is no such
     /// reason. The function checks only the names in the changes, and not the stored records.
-    pub(crate) fn foreign_to(&self, scope: &AssemblyName) -> Option<String> {
+    ///
+    /// For implementations of [`Store`](crate::Store): with a reason, a store refuses the batch with
+    /// [`StoreError::Refused`](crate::StoreError::Refused).
+    pub fn foreign_to(&self, scope: &AssemblyName) -> Option<String> {
         let strange = |change: &&Change| {
             let beside =
                 |name: &AssemblyName| change.is_of_parts() && self.beside.iter().any(|l| l.scope == *name);

@@ -31,7 +31,8 @@ windlass_source::codes! {
          `windlass ps NAME` lists the processes of an assembly, and `windlass ps` those of all assemblies.";
     MISSING = "WL0205", "no store",
         "There is no store at this path or address. The first `windlass up` and `windlass run` create the \
-         store; commands that only read never do.\n\n\
+         store; commands that only read never do. A running program also reports this error if its store was \
+         removed meanwhile.\n\n\
          Run the command in the folder of the project, and check `--state` and the variable \
          `WINDLASS_STATE`. If the store was removed by mistake, restore it from a backup together with its \
          key.";
@@ -91,8 +92,9 @@ windlass_source::codes! {
          Run the same command: it reads the stored records and resumes. If the error remains, please report \
          it as a bug, with the message.";
     CLOSED = "WL0216", "closed store",
-        "The part of windlass that writes to the store has ended, or windlass is exiting. The last changes \
-         may be stored or not; all reported changes are stored.\n\n\
+        "The part of windlass that writes to the store has ended, windlass is exiting, or another file has \
+         replaced the file of the store. The last changes may be stored or not; all reported changes are \
+         stored in the file that windlass had opened.\n\n\
          Run the same command: it reads the stored records and resumes. If the error remains, please report \
          it as a bug.";
     KEY_MISSING = "WL0217", "missing key",

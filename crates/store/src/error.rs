@@ -87,7 +87,7 @@ pub enum StoreError {
         /// The assembly that already has the natural id.
         by: AssemblyName,
     },
-    /// The store does not exist, and the options forbid creating it.
+    /// The store does not exist, and the options forbid creating it. Or the file of the open store was removed.
     #[error("there is no store at `{}`; check the folder; the first `windlass up` creates the store", path.display())]
     Missing {
         /// The path at which the store was expected.
@@ -178,7 +178,7 @@ pub enum StoreError {
         /// The database's own message.
         detail: String,
     },
-    /// The store was closed, or its writer has stopped.
+    /// The store was closed, its writer has stopped, or another file has replaced the file of the store.
     #[error("the store is closed; open it again")]
     Closed,
 }

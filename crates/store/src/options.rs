@@ -16,16 +16,28 @@ use crate::lease::LeaseTerms;
 pub const POLL_EVERY: Duration = Duration::from_millis(100);
 
 /// Options for opening a store. `Own` contains the options of one kind of store.
+///
+/// The methods with the names of the fields set the fields. An implementation of [`Store`](crate::Store) reads the
+/// fields.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Options<Own> {
-    pub(crate) key: KeySource,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) entropy: Arc<dyn Entropy>,
-    pub(crate) create: bool,
-    pub(crate) terms: LeaseTerms,
-    pub(crate) processes: Arc<dyn Processes>,
-    pub(crate) poll_every: Duration,
-    pub(crate) own: Own,
+    /// The source of the key.
+    pub key: KeySource,
+    /// The clock for the times in records.
+    pub clock: Arc<dyn Clock>,
+    /// The source of random ids and keys.
+    pub entropy: Arc<dyn Entropy>,
+    /// Whether a missing store is created.
+    pub create: bool,
+    /// The lease terms.
+    pub terms: LeaseTerms,
+    /// The source that knows which holders are dead.
+    pub processes: Arc<dyn Processes>,
+    /// The interval at which a watch polls for events of other programs.
+    pub poll_every: Duration,
+    /// The options of one kind of store.
+    pub own: Own,
 }
 
 impl<Own: Default> Options<Own> {

@@ -26,12 +26,17 @@ pub struct Rename {
 
 impl Rename {
     /// Returns the assemblies whose records change: first the renamed assembly under its old name, then `others`.
-    pub(crate) fn scopes(&self) -> impl Iterator<Item = &AssemblyName> {
+    pub fn scopes(&self) -> impl Iterator<Item = &AssemblyName> {
         std::iter::once(&self.renaming.from).chain(&self.others)
     }
 
-    /// Returns a copy of a process record, with the new name of the assembly in place of the old name.
-    pub(crate) fn process(&self, record: &ProcessRecord) -> Result<ProcessRecord, serde_json::Error> {
+    /// Returns a copy of a process record, with the new name of the assembly in place of the old name, and with the plan
+    /// of the process from [`plans`](Self::plans). For records of other types, use [`Renaming::record`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the record with the new name can't be read, for example because the new name is too long.
+    pub fn process(&self, record: &ProcessRecord) -> Result<ProcessRecord, serde_json::Error> {
         let mut renamed = self.renaming.record(record)?;
         if let Some(plan) = self.plans.get(&record.id) {
             renamed.plan = plan.clone();

@@ -1,5 +1,7 @@
 //! The contract that every store fulfils.
 
+use std::fmt;
+
 use async_trait::async_trait;
 use windlass_model::assembly::PackageDigest;
 use windlass_model::document::{
@@ -33,7 +35,9 @@ use crate::watch::Watch;
 /// * **Numbered**: events are numbered 1, 2, 3 … over all assemblies and processes, in the order in which
 ///   they became durable.
 ///
-/// The suite in `testing::conformance` (feature `testing`) verifies every implementation.
+/// The suite in `testing::conformance` (feature `testing`) verifies every implementation, also an implementation in
+/// another crate. Such an implementation checks batches with [`Batch::leases`] and [`Batch::foreign_to`], and creates
+/// its watches with [`Watch::new`].
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Returns the store's id, which was created with the store.
@@ -358,6 +362,12 @@ pub trait Store: Send + Sync {
 
     /// Watches for events with a greater number than `after`. Also notices events that another program adds.
     fn watch(&self, after: Seq) -> Watch;
+}
+
+impl fmt::Debug for dyn Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("id", self.id()).finish_non_exhaustive()
+    }
 }
 
 /// Returns the `count` reserved ids, of which `last` is the last.

@@ -212,16 +212,22 @@ impl fmt::Display for Warning {
 ///
 /// This can't happen if all documents and updates have the same [`Shape`](crate::Shape).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{path}` can't be written: `{obstacle}` is {found}, not {expected}")]
+#[error("`{path}` can't be written: {} is {found}, not {expected}", in_words(obstacle))]
 pub struct NotViable {
     /// The path of the operation.
     pub path: Path,
-    /// Path of the existing value, such as `status`. The operation has the same path, or a path below this path.
+    /// Path of the existing value, such as `status`. The operation has the same path, or a path below this path. The path
+    /// without keys stands for the whole document.
     pub obstacle: Path,
     /// Description of the value that the operation requires at the path `obstacle`: "a map" or "a list".
     pub expected: &'static str,
     /// Description of the existing value, such as "a string".
     pub found: &'static str,
+}
+
+/// Returns a path for a message. The path without keys stands for the whole document.
+fn in_words(path: &Path) -> String {
+    if path.as_slice().is_empty() { "the document".to_owned() } else { format!("`{path}`") }
 }
 
 /// The error of [`Update::inverse`](crate::Update::inverse) for an update that appends entries to a list. No

@@ -36,7 +36,7 @@ async fn up(folder: &str, asks: bool) -> Result<(), Box<dyn Error>> {
     let stop = Stop::default();
     if asks && !tokio::task::spawn_blocking(is_agreed_to).await?? {
         // Because of this stop, the process is recorded as cancelled, and no step runs.
-        stop.soon.cancel();
+        stop.request();
     }
     let ended = windlass.complete(started, &stop).await?;
     println!("{}: {:?}", ended.process.status, ended.outputs);

@@ -52,7 +52,8 @@ pub async fn look(windlass: &Windlass) -> Doctor {
 /// Opens the store of the project if it exists, and describes it.
 async fn state(windlass: &Windlass) -> StateView {
     let settings = windlass.store_settings();
-    let kind = stores::of(settings.address.as_deref()).ok();
+    let is_given = windlass.settings.store.is_some();
+    let kind = stores::of(settings.address.as_deref()).ok().filter(|_| !is_given);
     let opened = windlass.store(false).await;
     let problem = match &opened {
         Ok(Some(store)) => store.check_key().err().map(|error| chain(&error)),

@@ -51,14 +51,22 @@ impl Windlass {
     /// Opens the store. If there is no store, creates one (`create` is true) or fails (`create` is false). After
     /// opening the store, completes or rolls back each interrupted export of an assembly.
     async fn open_store(&self, create: bool) -> Result<Arc<dyn Store>, Unopened> {
+        let store = match &self.settings.store {
+            Some(store) => store.clone(),
+            None => self.open_own_store(create).await?,
+        };
+        self.upkeep().settle_exports(&store).await?;
+        Ok(store)
+    }
+
+    /// Opens the store in the state folder, or at the address that the settings contain.
+    async fn open_own_store(&self, create: bool) -> Result<Arc<dyn Store>, Unopened> {
         let settings = self.store_settings();
         let kind = stores::of(settings.address.as_deref())?;
         if let Some(notice) = kind.lost(&settings) {
             self.lost_store.call_once(|| self.tell(&notice));
         }
-        let store = kind.open(&settings, create).await?.ok_or(Unopened::NoStore)?;
-        self.upkeep().settle_exports(&store).await?;
-        Ok(store)
+        kind.open(&settings, create).await?.ok_or(Unopened::NoStore)
     }
 
     /// Returns the project's store, so that the caller can read the assembly `name` from it. If the project has no

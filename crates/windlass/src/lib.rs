@@ -104,6 +104,7 @@ pub use windlass_project as project;
 pub use windlass_secret as secret;
 pub use windlass_source as source;
 pub use windlass_store as store;
+pub use windlass_update_ops as update_ops;
 
 pub use applications::{ApplicationError, Applications, Environments, Publication};
 pub use error::Error;

@@ -1,5 +1,6 @@
 //! [`Windlass`]: a project with its store, drivers and runtimes.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Once};
 
@@ -15,7 +16,7 @@ use windlass_model::id::Entropy;
 use windlass_project::{Overlay, Project};
 use windlass_script::Script;
 use windlass_source::files::MAX_SIZE;
-use windlass_store::{Holder, KeySource, Store};
+use windlass_store::{Holder, KeySource, Store, without_password};
 
 use crate::error::Error;
 use crate::places::ProjectPlaces;
@@ -34,6 +35,7 @@ pub struct Settings {
     drivers: Registry,
     key_file: Option<PathBuf>,
     state: Option<String>,
+    pub(crate) store: Option<Arc<dyn Store>>,
     options: Options,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
@@ -60,6 +62,7 @@ impl Settings {
             drivers: drivers(),
             key_file: None,
             state: None,
+            store: None,
             options: Options::default(),
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
@@ -145,6 +148,16 @@ impl Settings {
         self
     }
 
+    /// Sets the store, in place of the store in the folder `.windlass` or at the address of [`state`](Self::state). The
+    /// embedding program may implement the store itself. The trait [`Store`] lists the guarantees, and the conformance
+    /// suite of the crate `windlass-store` verifies them (feature `testing`). The store seals secrets with its own key.
+    /// The key of [`key_file`](Self::key_file) then only encrypts exports.
+    #[must_use]
+    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
     /// Sets the engine's options, such as parallelism, polling interval and waiting times.
     #[must_use]
     pub fn options(mut self, options: Options) -> Self {
@@ -193,6 +206,19 @@ impl Settings {
     }
 }
 
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("start", &self.start)
+            .field("state", &self.state.as_deref().map(without_password))
+            .field("store", &self.store)
+            .field("drivers", &self.drivers)
+            .field("runtimes", &self.runtimes)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
 /// A project with its store, drivers and runtimes. Opening a project is cheap, because the store and the
 /// runtimes are opened at first use.
 ///
@@ -229,12 +255,12 @@ impl Windlass {
         let project =
             open(&settings.start, &folder, files, &kinds, &settings.drivers).map_err(Error::Input)?;
         let state = project.state_dir();
-        let context = RuntimeContext {
-            images: settings.images.clone().unwrap_or_else(|| state.join("images")),
-            supervisor: settings.supervisor.clone(),
-            variables: settings.variables.clone(),
-            state,
-        };
+        let mut context = RuntimeContext::new(state);
+        context.supervisor = settings.supervisor.clone();
+        context.variables = settings.variables.clone();
+        if let Some(images) = &settings.images {
+            context.images.clone_from(images);
+        }
         let runtimes = Runtimes::new(settings.runtimes.factories(), &context);
         let places = Arc::new(ProjectPlaces::new(project.clone(), settings.variables.clone(), runtimes));
         let slots = JobSlots::default();
@@ -360,8 +386,8 @@ pub fn drivers() -> Registry {
     Registry::new().with(Noop).with(Script::default())
 }
 
-impl std::fmt::Debug for Windlass {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Windlass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Windlass").field("root", &self.project.root()).finish_non_exhaustive()
     }
 }
@@ -419,7 +445,7 @@ mod tests {
         let (stop, watching) = (windlass_engine::Stop::default(), crate::daemon::Watching::default());
         let (_samples, received) = tokio::sync::mpsc::channel(1);
         let watched = crate::daemon::watch(&windlass, &watching, received, &|_| {}, &stop);
-        let (watched, ()) = tokio::join!(watched, async { stop.soon.cancel() });
+        let (watched, ()) = tokio::join!(watched, async { stop.request() });
         // If the daemon ignored the stop, it would return an error, because the server gives no answer.
         watched.unwrap();
     }

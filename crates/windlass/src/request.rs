@@ -153,7 +153,7 @@ impl Pending<'_> {
                 _ => {}
             }
             tokio::select! {
-                () = stop.soon.cancelled() => {
+                () = stop.requested() => {
                     return match self.store.withdraw(self.request.id).await?.map(|found| found.status) {
                         Some(RequestStatus::Begun(process)) => self.followed(process).await,
                         _ => Err(EngineError::Stopped.into()),

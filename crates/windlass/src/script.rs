@@ -249,7 +249,7 @@ impl<'w> ScriptRunner<'w> {
                 owner: None,
                 clock: self.windlass.settings.clock.clone(),
                 longest: LONGEST,
-                stop: self.stop.soon.clone(),
+                stop: self.stop.clone(),
             },
             stderr: Mutex::default(),
             secrets: Mutex::new(input.secrets.values().flat_map(texts).collect()),

@@ -1,8 +1,10 @@
 //! Processes that are ready to run, or that another program already executes.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use windlass_engine::{Ended, Prepared, Stop, Tally};
 use windlass_lifecycle::{Diff, Plan};
 use windlass_model::record::{Event, EventRecord, ProcessRecord, StepState};
@@ -36,6 +38,8 @@ pub struct Started {
     store: Arc<dyn Store>,
     from: Seq,
     protection: Vec<ProtectionChange>,
+    /// Is dropped when the process no longer runs in this program. Each [`Following`] of the process then ends.
+    running: watch::Sender<()>,
 }
 
 /// The execution of a process: by this program, or by another one.
@@ -44,13 +48,23 @@ enum Work {
     Theirs(Box<Theirs>),
 }
 
+impl fmt::Debug for Started {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Started").field("process", self.process()).finish_non_exhaustive()
+    }
+}
+
 impl Started {
     pub(crate) fn own(prepared: Prepared, warnings: Diagnostics, store: Arc<dyn Store>, from: Seq) -> Self {
-        Self { work: Work::Own(Box::new(prepared)), warnings, store, from, protection: Vec::new() }
+        Self::new(Work::Own(Box::new(prepared)), warnings, store, from)
     }
 
     pub(crate) fn theirs(theirs: Theirs, warnings: Diagnostics, store: Arc<dyn Store>, from: Seq) -> Self {
-        Self { work: Work::Theirs(Box::new(theirs)), warnings, store, from, protection: Vec::new() }
+        Self::new(Work::Theirs(Box::new(theirs)), warnings, store, from)
+    }
+
+    fn new(work: Work, warnings: Diagnostics, store: Arc<dyn Store>, from: Seq) -> Self {
+        Self { work, warnings, store, from, protection: Vec::new(), running: watch::Sender::new(()) }
     }
 
     /// Sets the parts that become protected, or are no longer protected. [`plan_view`](Self::plan_view) shows these
@@ -101,8 +115,37 @@ impl Started {
         &self.warnings
     }
 
-    /// Follows the events of the assembly since the preparation of the process. An event is reported after it
-    /// is durable. If another program executes the process, only the events of the process are reported.
+    /// Follows the events of the process. If this program executes the process, the stream begins with the events of its
+    /// preparation: for example, the ends of calls that an interrupted process has left open.
+    ///
+    /// ```
+    /// # use windlass::init::{Language, Style, init};
+    /// # use windlass::{AssemblyInput, Settings, Windlass, engine::Stop};
+    /// # async fn example(windlass: &Windlass, input: AssemblyInput) -> Result<(), windlass::Error> {
+    /// let stop = Stop::default();
+    /// let started = windlass.up(input, &stop).await?;
+    /// let mut following = started.follow();
+    /// let print = async {
+    ///     while let Some(events) = following.next().await? {
+    ///         for event in events {
+    ///             println!("{:?}", event.draft.body);
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// };
+    /// let (ended, printed) = tokio::join!(started.run(&stop), print);
+    /// println!("{}", ended?.process.status);
+    /// printed
+    /// # }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// #     let folder = tempfile::tempdir()?;
+    /// #     std::fs::write(folder.path().join("a.yaml"), "name: assembly::a::1.0\n")?;
+    /// #     let windlass = Windlass::open(Settings::new(folder.path()))?;
+    /// #     example(&windlass, AssemblyInput::new(folder.path().join("a.yaml"))).await?;
+    /// #     Ok(windlass.close().await?)
+    /// # }
+    /// ```
     pub fn follow(&self) -> Following {
         let process = self.process();
         Following {
@@ -110,7 +153,11 @@ impl Started {
             watch: self.store.watch(self.from),
             seen: self.from,
             assembly: process.assembly.clone(),
-            only: (!self.runs_here()).then_some(process.id),
+            process: process.id,
+            is_prepared_here: self.runs_here(),
+            has_begun: false,
+            running: self.running.subscribe(),
+            is_over: false,
         }
     }
 
@@ -131,6 +178,7 @@ impl Started {
     /// again, resumes the process. A process that fails or is cancelled is no error: its status is in
     /// [`Ended::process`].
     pub async fn run(self, stop: &Stop) -> Result<Ended, Error> {
+        let _running = self.running;
         match self.work {
             Work::Own(prepared) => Ok(prepared.run(stop).await?),
             Work::Theirs(theirs) => theirs.ended(self.from, stop).await,
@@ -138,29 +186,57 @@ impl Started {
     }
 }
 
-/// A stream of an assembly's events. Each event is returned after it is durable.
+/// A stream of the events of one process, from [`Started::follow`]. Each event is returned after it is durable.
+///
+/// The stream ends with the end of the process. It also ends if the process is interrupted: if the [`Started`] or the
+/// future of [`Started::run`] is dropped, or if this future fails.
 pub struct Following {
     store: Arc<dyn Store>,
     watch: Watch,
     seen: Seq,
     assembly: AssemblyName,
-    /// The process whose events are returned; `None` for all events of the assembly.
-    only: Option<ProcessId>,
+    process: ProcessId,
+    /// Whether the stream contains the events of the preparation.
+    is_prepared_here: bool,
+    /// Whether an event of the process was read. An event without a process then belongs to no preparation.
+    has_begun: bool,
+    /// Fails when the process no longer runs in this program.
+    running: watch::Receiver<()>,
+    /// Whether the process has ended or was interrupted.
+    is_over: bool,
+}
+
+impl fmt::Debug for Following {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Following")
+            .field("assembly", &self.assembly)
+            .field("only", &self.only)
+            .field("seen", &self.seen)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Following {
-    /// Waits for events and returns them in order. The future may be dropped while it waits; no event is
-    /// missed.
+    /// Waits for events and returns them in order. Returns `None` at the end of the stream. The future may be dropped
+    /// while it waits; no event is missed.
     ///
     /// # Errors
     ///
     /// Fails if the store can't be read.
-    pub async fn next(&mut self) -> Result<Vec<EventRecord>, Error> {
+    pub async fn next(&mut self) -> Result<Option<Vec<EventRecord>>, Error> {
         loop {
-            self.watch.next().await?;
+            let was_over = self.is_over;
             let events = self.ready().await?;
             if !events.is_empty() {
-                return Ok(events);
+                return Ok(Some(events));
+            }
+            if was_over {
+                return Ok(None);
+            }
+            tokio::select! {
+                woken = self.watch.next() => drop(woken?),
+                // Nothing is ever sent. The last events are read once more.
+                _ = self.running.changed() => self.is_over = true,
             }
         }
     }
@@ -175,8 +251,22 @@ impl Following {
         if let Some(last) = events.last() {
             self.seen = last.seq;
         }
-        events.retain(|event| self.only.is_none_or(|only| event.draft.process == Some(only)));
+        events.retain(|event| {
+            self.has_begun |= event.draft.process == Some(self.process);
+            self.concerns(event)
+        });
+        let is_end = |event: &EventRecord| matches!(event.draft.body, Event::ProcessEnded { .. });
+        self.is_over |= events.iter().any(is_end);
         Ok(events)
+    }
+
+    /// Tells whether an event belongs to the process or to its preparation. The end of an earlier process does not.
+    fn concerns(&self, event: &EventRecord) -> bool {
+        if event.draft.process == Some(self.process) {
+            return true;
+        }
+        let is_earlier = event.draft.process.map_or(!self.has_begun, |process| process < self.process);
+        self.is_prepared_here && is_earlier && !matches!(event.draft.body, Event::ProcessEnded { .. })
     }
 }
 
@@ -223,7 +313,7 @@ impl Theirs {
             }
             seen = events.last().map_or(seen, |last| last.seq);
             tokio::select! {
-                () = stop.soon.cancelled(), if !asked => {
+                () = stop.requested(), if !asked => {
                     asked = true;
                     self.store.ask_to_stop(assembly, *id).await?;
                 }

@@ -40,7 +40,7 @@ pub(crate) async fn confirm(question: &str, stop: &Stop) -> Result<(), ExitCode>
     });
     tokio::select! {
         biased;
-        () = stop.soon.cancelled() => Err(fail(&Error::from(EngineError::Stopped))),
+        () = stop.requested() => Err(fail(&Error::from(EngineError::Stopped))),
         answer = answer => match answer {
             Ok(Ok(line)) if is_yes(&line) => Ok(()),
             _ => {

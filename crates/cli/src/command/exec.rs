@@ -169,9 +169,9 @@ async fn execute(
 
 /// Cancels the job when a stop is requested: the job is first asked to end, and later killed.
 async fn cancel_when_stopped(runtime: Arc<dyn Runtime>, id: JobId, stop: Stop) -> Result<(), RuntimeError> {
-    stop.soon.cancelled().await;
+    stop.requested().await;
     runtime.cancel(&id, GRACE).await?;
-    stop.now.cancelled().await;
+    stop.requested_now().await;
     runtime.cancel(&id, Duration::ZERO).await
 }
 

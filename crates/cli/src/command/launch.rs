@@ -283,7 +283,10 @@ async fn command_of(args: AppCommandArgs) -> ExitCode {
     };
     let launcher = Launcher::new(&windlass);
     let request = match launcher.command_request(name, command, given.values, &given.open).await {
-        Ok(request) => request,
+        Ok((request, warnings)) => {
+            diagnostics::print(warnings.iter());
+            request
+        }
         Err(error) => return fail(&error),
     };
     let stop = signals::listen(grace(run));
@@ -488,13 +491,13 @@ async fn check(args: AppCheckArgs) -> ExitCode {
 }
 
 async fn discover(args: DiscoverArgs) -> ExitCode {
-    let DiscoverArgs { factory, dry_run, exported, run } = &args;
+    let DiscoverArgs { factory, dry_run, exported, same_ids, run } = &args;
     let windlass = match open_against(None, Some(run), &format!("app discover {factory}"), false) {
         Ok(windlass) => windlass,
         Err(error) => return fail(&error),
     };
     let stop = signals::listen(grace(run));
-    let options = DiscoverOptions { dry_run: *dry_run, exported: *exported };
+    let options = DiscoverOptions { dry_run: *dry_run, exported: *exported, same_ids: same_ids.clone() };
     let found = Launcher::new(&windlass).discover(factory, options, &stop).await;
     let view: DiscoveryView = match closed(&windlass, found).await {
         Ok(view) => view,

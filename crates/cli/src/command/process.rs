@@ -439,15 +439,19 @@ async fn run_one(
     ended
 }
 
-/// Waits for events. If the store stops answering, prints a message. When the store works again, prints another
+/// Waits for events. At the end of the stream, never returns. If the store stops answering, prints a message. When the store works again, prints another
 /// message. If the process itself fails because of the store, the error of the process is printed in addition.
 async fn next_events(following: &mut Following, outage: &mut Outage) -> Vec<EventRecord> {
     loop {
         // `next` would wait for the next event. After a failure, `ready` is called instead: it returns at
         // once, so that recovery is reported at once.
-        let events = if outage.is_on() { following.ready().await } else { following.next().await };
+        let events = if outage.is_on() { following.ready().await.map(Some) } else { following.next().await };
         match events {
-            Ok(events) => {
+            Ok(None) => {
+                outage.ended();
+                std::future::pending::<()>().await;
+            }
+            Ok(Some(events)) => {
                 outage.ended();
                 if !events.is_empty() {
                     return events;

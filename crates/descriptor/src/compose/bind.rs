@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use windlass_model::assembly::Property;
+use windlass_model::sorted::members;
 use windlass_model::{AssemblyName, ComponentName, ElementName, Part, PropertyName, Template};
 use windlass_secret::{SecretRef, Sensitive};
 use windlass_source::{Diagnostic, Diagnostics, Place, Span};
@@ -159,7 +160,10 @@ impl<'a> Values<'a> {
                 Template::List(items.iter().map(|item| self.given(item, sensitive)).collect())
             }
             Json::Object(entries) => Template::Map(
-                entries.iter().map(|(key, entry)| (key.clone(), self.given(entry, sensitive))).collect(),
+                members(entries)
+                    .into_iter()
+                    .map(|(key, entry)| (key.clone(), self.given(entry, sensitive)))
+                    .collect(),
             ),
             other => self.text(vec![Part::Literal(other.to_string())], sensitive),
         }

@@ -2,7 +2,7 @@
 
 use windlass_model::Template;
 use windlass_model::assembly::Cluster;
-use windlass_source::Diagnostic;
+use windlass_source::{Diagnostic, Place};
 
 use super::composer::Composer;
 use super::frame::Frame;
@@ -84,8 +84,8 @@ fn number(
         }
         Err(Unknown::Property(element, property)) if composer.parameters.is_missing(element, property) => {}
         Err(_) => {
-            if let Some(diagnostic) = collection(composer, &template) {
-                composer.diagnostics.push(diagnostic.related(source.place(value.span), "the number"));
+            if let Some(diagnostic) = collection(composer, &template, source.place(value.span)) {
+                composer.diagnostics.push(diagnostic);
             } else {
                 let message = "this number is not known before the assembly is made";
                 composer.error(source, codes::BAD_NUMBER, value.span, message);
@@ -115,8 +115,9 @@ fn given(composer: &Composer<'_>, template: &Template, diagnostic: Diagnostic) -
 }
 
 /// Returns the error about a key such as `quantity: ${nodes}`, if the property `nodes` contains null, a list or a
-/// map. The error has the place of this property's value. Returns `None` if the property contains a text.
-fn collection(composer: &Composer<'_>, template: &Template) -> Option<Diagnostic> {
+/// map. The error has the place of this property's value. A parameter that no file contains has no place: the error then
+/// has the place of the key, `number`. Returns `None` if the property contains a text.
+fn collection(composer: &Composer<'_>, template: &Template, number: Place) -> Option<Diagnostic> {
     let (value, read) = composer.followed(template.clone()).ok()?;
     let sort = match value {
         Template::Null => "has no value",
@@ -125,7 +126,10 @@ fn collection(composer: &Composer<'_>, template: &Template) -> Option<Diagnostic
         Template::Text(_) => return None,
     };
     let (element, property) = read?;
-    let place = composer.place_of_value(&element, &property)?;
     let message = format!("a whole number from 0 is needed, and `{property}` {sort}");
-    Some(Diagnostic::error(codes::BAD_NUMBER, message).at(place))
+    let diagnostic = Diagnostic::error(codes::BAD_NUMBER, message);
+    Some(match composer.place_of_value(&element, &property) {
+        Some(place) => diagnostic.at(place).related(number, "the number"),
+        None => given(composer, template, diagnostic.at(number)),
+    })
 }

@@ -57,7 +57,21 @@ composition:
         .into_iter()
         .fold(World::of(&web), |world, name| world.given(name, serde_json::Value::Null));
     assert_eq!(null.tree(shop), World::of(&web).tree(shop));
-    assert_snapshot!(null.messages(&shop.replace("nodes: {default: 2}", "nodes: {}")), @"a.yaml:7:45: error[WL0120]: this number is not known before the assembly is made");
+    assert_snapshot!(null.messages(&shop.replace("nodes: {default: 2}", "nodes: {}")), @"a.yaml:7:45: error[WL0120]: a whole number from 0 is needed, and `nodes` has no value");
+}
+
+/// A parameter that is not given in a file has no place.
+#[test]
+fn a_parameter_for_a_number_is_a_list_or_a_map() {
+    let shop = "name: assembly::shop::1.0
+properties:
+  nodes: {default: 2}
+composition:
+  web: {type: resource::web::1.0, quantity: '${nodes}'}
+";
+    let world = |value: serde_json::Value| World::of(&["name: resource::web::1.0\n"]).given("nodes", value);
+    assert_snapshot!(world(serde_json::json!([1])).messages(shop), @"a.yaml:5:45: error[WL0120]: a whole number from 0 is needed, and `nodes` is a list");
+    assert_snapshot!(world(serde_json::json!({"a": 1})).messages(shop), @"a.yaml:5:45: error[WL0120]: a whole number from 0 is needed, and `nodes` is a mapping");
 }
 
 /// The help for a missing secret proposes no argument, because every user of the machine can list the

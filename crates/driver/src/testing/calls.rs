@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use windlass_model::instance::shape;
+use windlass_model::instance_report::natural_id_problem;
 use windlass_update_ops::Update;
 
 use super::{Subject, titles};
@@ -61,6 +62,8 @@ pub async fn updates_can_be_applied(subject: &Subject) {
 pub(super) fn apply(call: &mut Call, report: &Report) {
     let title = titles(std::slice::from_ref(call));
     if let Some(natural) = &report.natural {
+        let problem = natural_id_problem(natural);
+        assert!(problem.is_none(), "the natural id {natural:?} that {title} reports is invalid: {problem:?}");
         call.natural = Some(natural.clone());
     }
     if let Some(private) = &report.private {

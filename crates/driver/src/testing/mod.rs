@@ -41,7 +41,7 @@
 //!
 //! | module | requirement |
 //! |---|---|
-//! | [`calls`] | each call has a valid package and gets one answer, and the updates in the answer can be applied |
+//! | [`calls`] | each call has a valid package and gets one answer, and the updates and the natural id in the answer are valid |
 //! | [`replay`] | a repeated call requests the same jobs, and recorded jobs give the same answer |
 //! | [`lost`] | if a job is lost or did not run, the call fails with the unchanged failure of the job |
 //! | [`checkpoints`] | if windlass dies after a checkpoint, the repeated call resumes from the checkpoint |

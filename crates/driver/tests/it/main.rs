@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod noop;
+mod panicking;
 mod place;
 mod suite;
 mod two_step;

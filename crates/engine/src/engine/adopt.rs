@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Mutex;
 
 use windlass_driver::contract::{Found, Purpose};
-use windlass_driver::{Observation, Observed, Settled};
+use windlass_driver::{Observation, Observed, Stop};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::document::Expected;
 use windlass_model::instance::LogEntry;
@@ -15,9 +15,9 @@ use windlass_model::record::{
 use windlass_model::work::{Reason, Work};
 use windlass_model::{AssemblyName, ElementName, ProcessId, Side, State, Timestamp};
 use windlass_plan::PlanBuilder;
-use windlass_store::{Batch, Holder, StoreError};
+use windlass_store::{Holder, StoreError};
 
-use super::check::{CheckEnd, Revision, applied, without_check, without_news};
+use super::check::{CheckEnd, Revision, applied, previewed, without_check, without_news};
 use super::core::Engine;
 use super::discover::DiscoveryQuery;
 use super::draft::{Draft, PreviousState};
@@ -30,8 +30,8 @@ use crate::error::EngineError;
 use crate::exported::ExportedInstance;
 use crate::machine::Preparer;
 use crate::report;
-use crate::stop::Stop;
 use crate::values;
+use crate::world::World;
 
 /// Runs the discovery script of a factory with the configuration of the factory, and returns the instances that the
 /// script finds.
@@ -66,8 +66,8 @@ pub async fn inventory(
         purpose: Purpose::Inventory,
         store: Some(engine.store.id().clone()),
     };
-    let found = engine.env.discover_until(&query, stop.soon.child_token()).await;
-    if stop.soon.is_cancelled() {
+    let found = engine.env.discover_until(&query, stop).await;
+    if stop.is_requested() {
         return Err(EngineError::Stopped);
     }
     Ok(found)
@@ -202,30 +202,17 @@ impl<'e> FoundRecorder<'e> {
         }
     }
 
-    /// Tells whether [`apply`](Self::apply) would change the records of an application. `found` describes the instance
-    /// of this application, as a discovery has found it. If `found` contains a failure in place of a report, the result
-    /// is `false`.
+    /// Returns the result that [`apply`](Self::apply) would have, and changes nothing in the store.
     ///
     /// # Errors
     /// An error of the store.
-    pub async fn would_change(&self, name: &AssemblyName, found: Found) -> Result<bool, EngineError> {
-        let Self { engine, .. } = self;
-        let Ok(report) = found.without_name().report else { return Ok(false) };
-        let Some(snapshot) = engine.store.load(name).await? else { return Ok(false) };
-        let mut world = self.records().loaded(snapshot).await?;
-        let Some(element) = resources(world.topology()).next().map(|element| element.name.clone()) else {
-            return Ok(false);
-        };
-        let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
-        let now = engine.env.clock.now();
-        let unasked = preparer.unasked(&world, engine.store.id(), element.clone(), now);
-        let Ok(Some((call, driver))) = unasked else { return Ok(false) };
-        let before = world.instances.of(&element).document;
-        let answered = report::Answered { call: &call, family: driver.family(), hidden: &[], now };
-        let is_gone = report.settled == Settled::Gone;
-        let applied = world.apply(answered, report, &mut Batch::new());
-        let is_changed = applied.map_or(true, |applied| applied.resealed);
-        Ok(is_gone || is_changed || world.instances.of(&element).document != before)
+    pub async fn preview(&self, name: &AssemblyName, found: Found) -> Result<CheckEnd, EngineError> {
+        match self.answered(name, found).await? {
+            Ok(FoundAnswer { before, mut world, answer }) => {
+                Ok(previewed(self.engine, &before, &mut world, &answer))
+            }
+            Err(end) => Ok(end),
+        }
     }
 
     /// Updates the records of a known application. `found` is what a discovery reported about the application's
@@ -236,31 +223,9 @@ impl<'e> FoundRecorder<'e> {
     /// An error of the store.
     pub async fn apply(&self, name: &AssemblyName, found: Found) -> Result<CheckEnd, EngineError> {
         let Self { engine, .. } = self;
-        let Some(snapshot) = engine.store.load(name).await? else {
-            return Ok(CheckEnd::Dropped("it was removed meanwhile".to_owned()));
-        };
-        let before = Revision::of(&snapshot);
-        let mut world = self.records().loaded(snapshot).await?;
-        let Some(element) = resources(world.topology()).next().map(|element| element.name.clone()) else {
-            return Ok(without_check());
-        };
-        let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
-        let now = engine.env.clock.now();
-        let (call, driver) = match preparer.unasked(&world, engine.store.id(), element, now) {
-            Ok(Some(unasked)) => unasked,
-            Ok(None) => return Ok(without_check()),
-            Err(failure) => return Ok(CheckEnd::Failed(failure)),
-        };
-        let observation = if found.is_gone() { Observation::Absent } else { Observation::Reached };
-        let answer = match found.without_name().report {
-            Ok(report) => {
-                let observed = Box::new(Observed { observation, report });
-                Answered::Observed { call, driver, observed }
-            }
-            Err(failure) => {
-                let (element, state) = (call.element, State::Active);
-                Answered::Failed(Seen { element, state, sight: Err(failure), metrics: BTreeMap::new() })
-            }
+        let FoundAnswer { before, mut world, answer } = match self.answered(name, found).await? {
+            Ok(answered) => answered,
+            Err(end) => return Ok(end),
         };
         if let Some(end) = without_news(engine, &before, &mut world, &answer) {
             return Ok(end);
@@ -275,6 +240,50 @@ impl<'e> FoundRecorder<'e> {
         released?;
         Ok(end)
     }
+
+    /// Reads the records of a known application, and converts the report of a discovery about its instance to the answer
+    /// of a health check. If the report can't concern the application, returns the end of the check instead.
+    async fn answered(
+        &self,
+        name: &AssemblyName,
+        found: Found,
+    ) -> Result<Result<FoundAnswer, CheckEnd>, EngineError> {
+        let Self { engine, .. } = self;
+        let Some(snapshot) = engine.store.load(name).await? else {
+            return Ok(Err(CheckEnd::Dropped("it was removed meanwhile".to_owned())));
+        };
+        let before = Revision::of(&snapshot);
+        let world = self.records().loaded(snapshot).await?;
+        let Some(element) = resources(world.topology()).next().map(|element| element.name.clone()) else {
+            return Ok(Err(without_check()));
+        };
+        let mut preparer = Preparer::new(engine.env.drivers.clone(), engine.env.places.clone());
+        let now = engine.env.clock.now();
+        let (call, driver) = match preparer.unasked(&world, engine.store.id(), element, now) {
+            Ok(Some(unasked)) => unasked,
+            Ok(None) => return Ok(Err(without_check())),
+            Err(failure) => return Ok(Err(CheckEnd::Failed(failure))),
+        };
+        let observation = if found.is_gone() { Observation::Absent } else { Observation::Reached };
+        let answer = match found.without_name().report {
+            Ok(report) => {
+                let observed = Box::new(Observed { observation, report });
+                Answered::Observed { call, driver, observed }
+            }
+            Err(failure) => {
+                let (element, state) = (call.element, State::Active);
+                Answered::Failed(Seen { element, state, sight: Err(failure), metrics: BTreeMap::new() })
+            }
+        };
+        Ok(Ok(FoundAnswer { before, world, answer }))
+    }
+}
+
+/// The report of a discovery about the instance of a known application, with the records of the application.
+struct FoundAnswer {
+    before: Revision,
+    world: World,
+    answer: Answered,
 }
 
 /// Changes the draft of a new assembly, so that the parts of the assembly count as existing. The plan then has no

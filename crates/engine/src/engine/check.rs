@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use futures::{StreamExt, TryStreamExt, stream};
-use windlass_driver::Observation;
+use windlass_driver::{Observation, Stop};
 use windlass_model::instance::{LogEntry, Status};
 use windlass_model::instance_changes::document_changes;
 use windlass_model::record::{
@@ -28,7 +28,6 @@ use crate::error::EngineError;
 use crate::machine::Preparer;
 use crate::recordings::{self, RecordedJob};
 use crate::report;
-use crate::stop::Stop;
 use crate::world::World;
 use crate::{check_failure, commands};
 
@@ -151,7 +150,7 @@ impl<'a> Writer<'a> {
             }
         }
         let Checks { mut answers, failed, lines } = engine.checks().answers(looks, stop).await;
-        if stop.soon.is_cancelled() {
+        if stop.is_requested() {
             return Err(EngineError::Stopped);
         }
         if self.absence == Absence::Doubted {
@@ -412,6 +411,29 @@ pub(super) fn without_news(
     batch.is_empty().then_some(end)
 }
 
+/// Returns the result that [`applied`] would have if the records in the store did not change anymore. The function may
+/// change `world`, which contains the records in memory.
+pub(super) fn previewed(
+    engine: &Engine,
+    before: &Revision,
+    world: &mut World,
+    answer: &Answered,
+) -> CheckEnd {
+    match &before.open {
+        Some(why) => not_applied(answer, why),
+        None => verdict(engine, world, answer).end,
+    }
+}
+
+/// Returns the result of an answer that is not recorded, because the records have changed or a process is open. `why` is
+/// the reason.
+fn not_applied(answer: &Answered, why: &str) -> CheckEnd {
+    match answer {
+        Answered::Observed { .. } => CheckEnd::Dropped(why.to_owned()),
+        Answered::Failed(seen) => not_recorded(seen),
+    }
+}
+
 /// Updates the records of an assembly with the answer from a health check or a discovery. `lease` is the lease of
 /// this assembly. `before` describes the records of the assembly at the beginning of the check.
 ///
@@ -432,10 +454,7 @@ pub(super) async fn applied(
     answer: &Answered,
     before: &Revision,
 ) -> Result<CheckEnd, EngineError> {
-    let dropped = |why: &str| match answer {
-        Answered::Observed { .. } => Ok(CheckEnd::Dropped(why.to_owned())),
-        Answered::Failed(seen) => Ok(not_recorded(seen)),
-    };
+    let dropped = |why: &str| Ok(not_applied(answer, why));
     let Some(snapshot) = engine.store.load(&lease.scope).await? else {
         return dropped("it was removed meanwhile");
     };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use windlass_driver::Stop;
 use windlass_model::record::ElementRecord;
 use windlass_model::{AssemblyName, ElementName};
 use windlass_store::{Batch, Holder, Lease, Store, StoreError};
@@ -15,7 +16,6 @@ use super::upkeep::{Upkeep, unknown};
 use crate::dispatch::ProcessEnv;
 use crate::error::EngineError;
 use crate::machine::{Pace, Tools};
-use crate::stop::Stop;
 use crate::world::World;
 
 /// The options of an [`Engine`], for example the maximum number of concurrent calls.
@@ -56,7 +56,7 @@ impl Default for Options {
 }
 
 /// An engine, which executes intents on one store.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Engine {
     /// The store with the state of the assemblies.
     pub store: Arc<dyn Store>,
@@ -182,7 +182,7 @@ impl Engine {
             places: self.env.places.clone(),
             slots: self.env.slots.clone(),
             // A stop request for this process must not stop other processes that this program executes.
-            stop: stop.of_one(),
+            stop: stop.child(),
         }
     }
 }

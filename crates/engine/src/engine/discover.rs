@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
-use windlass_driver::{Found, Input, Package, Placement, Purpose, Query, Unrecorded};
+use windlass_driver::{Found, Input, Package, Placement, Purpose, Query, Stop, Unrecorded};
 use windlass_model::InstanceId;
 use windlass_model::id::StoreId;
 use windlass_model::record::{Failure, FailureKind};
@@ -14,6 +13,7 @@ use super::by_queries::LONGEST;
 use super::env::EngineEnv;
 use super::look;
 use crate::panic::caught;
+use crate::report::check_natural;
 
 /// A search for existing instances.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ impl EngineEnv {
     /// # Errors
     /// A failure if the search can't run or fails. An empty result is not an error.
     pub async fn discover(&self, quest: &DiscoveryQuery) -> Result<Vec<Found>, Failure> {
-        self.discover_until(quest, CancellationToken::new()).await
+        self.discover_until(quest, &Stop::default()).await
     }
 
     /// Lets a driver search for instances as [`discover`](Self::discover) does. A stop cancels the jobs of
@@ -48,11 +48,7 @@ impl EngineEnv {
     ///
     /// # Errors
     /// A failure if the search can't run, fails or is stopped.
-    pub async fn discover_until(
-        &self,
-        quest: &DiscoveryQuery,
-        stop: CancellationToken,
-    ) -> Result<Vec<Found>, Failure> {
+    pub async fn discover_until(&self, quest: &DiscoveryQuery, stop: &Stop) -> Result<Vec<Found>, Failure> {
         let refused = |why| Failure::new(FailureKind::Refused, why);
         let location = Arc::new(self.places.location(&quest.placement).map_err(refused)?);
         let binding = quest.package.bindings().query(&location.infrastructure).ok_or_else(|| {
@@ -75,12 +71,20 @@ impl EngineEnv {
             owner: quest.store.as_ref().and_then(|store| store.as_str().parse().ok()),
             clock: self.clock.clone(),
             longest: LONGEST,
-            stop,
+            stop: stop.child(),
         };
         let (package, properties) = (quest.package.clone(), quest.properties.clone());
         let configuration = quest.configuration.clone().unwrap_or_else(|| location.configuration());
         let purpose = quest.purpose;
         let query = Query { package, binding: binding.clone(), location, configuration, properties, purpose };
-        caught(driver.discover(&context, &query)).await?
+        let mut found = caught(driver.discover(&context, &query)).await??;
+        for instance in &mut found {
+            match check_natural(&instance.natural) {
+                Ok(()) => {}
+                Err(failure) if quest.purpose == Purpose::Inventory => instance.report = Err(failure),
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(found)
     }
 }

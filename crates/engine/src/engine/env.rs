@@ -1,6 +1,7 @@
 //! The environment of an engine, and the check that each resource can be placed.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::sync::Arc;
 
 use windlass_driver::{Location, Placement, Registry, location};
@@ -31,6 +32,15 @@ pub struct EngineEnv {
     /// The host and the folder of this program, in words for people. Jobs that were started on another host or in
     /// another folder can't be found by this program.
     pub home: String,
+}
+
+impl fmt::Debug for EngineEnv {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EngineEnv")
+            .field("drivers", &self.drivers)
+            .field("home", &self.home)
+            .finish_non_exhaustive()
+    }
 }
 
 impl EngineEnv {

@@ -2,7 +2,7 @@
 //! of declarations. An origin is a file, a line and a column.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use windlass_lifecycle::{Diff, Plan};
 use windlass_model::assembly::Origin;
 
@@ -38,11 +38,16 @@ pub fn fingerprint(of: &impl Serialize) -> Value {
     value
 }
 
-/// Removes the origins of declarations. A property or an output of the user may have the name `origin`, too. Such a
-/// property or output stays. It can't look like an [`Origin`], because an [`Origin`] contains JSON numbers. The values
-/// in descriptors contain no JSON numbers: even a value such as `3` is a text.
+/// Removes the origins of declarations. Data of the user may have the name `origin`, too. Such data stay:
+///
+/// - The diff contains values of properties as plain JSON (`Shown::Value`). The function changes nothing in them.
+/// - A property or an output may have the name `origin`. It can't look like an [`Origin`], because it is a record of the
+///   model.
+/// - A template may contain a map with the key `origin`. A template contains no JSON numbers and no `null`: a value such
+///   as `3` is a text.
 fn strip(value: &mut Value) {
     match value {
+        Value::Object(entries) if is_shown(entries) => {}
         Value::Object(entries) => {
             if entries
                 .get("origin")
@@ -57,9 +62,17 @@ fn strip(value: &mut Value) {
     }
 }
 
+/// Tells whether an object is a serialized `Shown::Value`: a value of the user. No other object of a plan or a topology
+/// has the single key `value` and contains origins.
+fn is_shown(entries: &Map<String, Value>) -> bool {
+    entries.len() == 1 && entries.contains_key("value")
+}
+
 #[cfg(test)]
 mod tests {
     use indexmap::IndexMap;
+    use serde_json::json;
+    use windlass_lifecycle::{PropertyChange, Shown};
     use windlass_model::Template;
     use windlass_model::assembly::Property;
     use windlass_model::name::PropertyName;
@@ -72,6 +85,25 @@ mod tests {
         let origin = Some(Origin { file: "a.yaml".into(), line, column: 1 });
         let property = Property { value: Some(value.clone()), origin, ..Property::default() };
         [("origin".parse().unwrap(), property)].into()
+    }
+
+    #[test]
+    fn a_shown_value_named_origin_counts() {
+        let of = |value: Value| {
+            let (before, after) = (Shown::Nothing, Shown::Value(value));
+            fingerprint(&PropertyChange {
+                property: "route".parse().unwrap(),
+                before,
+                after,
+                volatile: false,
+                origin: None,
+            })
+        };
+        assert_ne!(of(json!({"origin": null})), of(json!({})));
+        let place = |line: u32| json!([{"origin": {"file": "f", "line": line, "column": 1}}]);
+        assert_ne!(of(place(1)), of(place(2)));
+        // The fingerprint of a fingerprint is the same, because a file may contain it.
+        assert_eq!(fingerprint(&of(json!({"origin": null}))), of(json!({"origin": null})));
     }
 
     #[test]

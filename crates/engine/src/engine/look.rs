@@ -8,8 +8,7 @@ use futures::stream::FuturesUnordered;
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
-use windlass_driver::{Call, Driver, Location, Observation, Observed, Report, Unrecorded};
+use windlass_driver::{Call, Driver, Location, Observation, Observed, Report, Stop, Unrecorded};
 use windlass_executor::JobId;
 use windlass_model::assembly::{ElementKind, PackageDigest};
 use windlass_model::id::{Entropy, StoreId};
@@ -28,7 +27,6 @@ use crate::panic::{as_many, caught};
 use crate::recorder::{LastJob, Recorder};
 use crate::recordings::{RecordedJob, Transcript};
 use crate::slots::{JobSlot, JobSlots};
-use crate::stop::Stop;
 use crate::world::World;
 
 /// The result of a health check.
@@ -104,12 +102,12 @@ impl HealthChecks<'_> {
                 biased;
                 checked = &mut checks => checked,
                 () = tokio::time::sleep(within) => {
-                    round.stop.cancel();
+                    round.stop.request();
                     checks.await
                 }
             },
         };
-        if stop.soon.is_cancelled() {
+        if stop.is_requested() {
             return Err(EngineError::Stopped);
         }
         seen.extend(checked.into_iter().map(Asked::seen));
@@ -232,7 +230,7 @@ impl HealthChecks<'_> {
         let _permit = round.running.acquire().await;
         let runtime = tokio::select! {
             biased;
-            () = round.stop.cancelled() => return not_run(round.ended()),
+            () = round.stop.requested() => return not_run(round.ended()),
             runtime = self.env.places.runtime(&first.location) => match runtime {
                 Ok(runtime) => runtime,
                 Err(why) => return not_run(Failure::new(FailureKind::Infrastructure, why)),
@@ -254,10 +252,10 @@ impl HealthChecks<'_> {
             () = round.is_overdue() => return not_run(round.ended()),
         };
         let mut answers = answers.and_then(|answers| as_many(answers, calls.len()));
-        if first.package.pins().is_some() && !round.stop.is_cancelled() {
+        if first.package.pins().is_some() && !round.stop.is_requested() {
             round.keep(calls, &answers, context.take_last(), self.env.clock.now());
         }
-        if round.stop.is_cancelled() {
+        if round.stop.is_requested() {
             // The driver knows only that its job was stopped. `round` knows whether an operator or the time limit
             // stopped the job.
             for answer in answers.iter_mut().flatten().filter(|answer| answer.is_err()) {
@@ -327,9 +325,9 @@ const LINES: usize = 100;
 
 /// A round: all health checks that one run of [`HealthChecks::of`] or [`HealthChecks::answers`] makes.
 struct CheckRound {
-    /// The token is cancelled when a stop is requested, or when the time limit has passed. The checks of the round then
+    /// Is requested when the operator requests a stop, or when the time limit has passed. The checks of the round then
     /// end.
-    stop: CancellationToken,
+    stop: Stop,
     /// The maximum time for all checks; `None` if there is no limit.
     within: Option<Duration>,
     /// The assembly whose lease is held during the round; `None` if no lease is held.
@@ -352,7 +350,7 @@ impl CheckRound {
     fn new(stop: &Stop, within: Option<Duration>, held: Option<AssemblyName>, parallelism: usize) -> Self {
         let running = Semaphore::new(parallelism);
         Self {
-            stop: stop.soon.child_token(),
+            stop: stop.child(),
             within,
             held,
             full: Mutex::default(),
@@ -421,7 +419,7 @@ impl CheckRound {
     /// Waits until the round of checks is cancelled, and then waits for the time [`LAST_ANSWER`]. During this time,
     /// the drivers may still answer and remove their jobs.
     async fn is_overdue(&self) {
-        self.stop.cancelled().await;
+        self.stop.requested().await;
         tokio::time::sleep(LAST_ANSWER).await;
     }
 
@@ -434,7 +432,7 @@ impl CheckRound {
         let patience = if full().contains(&location.name) { Duration::ZERO } else { SLOT_PATIENCE };
         tokio::select! {
             biased;
-            () = self.stop.cancelled() => Err(self.ended()),
+            () = self.stop.requested() => Err(self.ended()),
             slot = tokio::time::timeout(patience, slots.take_at(location)) => slot.map_err(|_| {
                 full().insert(location.name.clone());
                 let message = format!("`{}` runs as many jobs as its `max-jobs` permits", location.name);

@@ -124,6 +124,24 @@ pub(super) async fn present_place(
     Ok(None)
 }
 
+/// Returns the present name of the assembly that had the name `name` at some time, and was created at the time `created`.
+/// Returns `None` if this store does not have the assembly.
+pub(super) async fn present_name(
+    store: &dyn Store,
+    name: &AssemblyName,
+    created: Timestamp,
+) -> Result<Option<AssemblyName>, StoreError> {
+    if is_here(store, name, Some(created)).await? {
+        return Ok(Some(name.clone()));
+    }
+    for moved in read(store, name).await?.into_iter().rev().filter(|moved| moved.created == Some(created)) {
+        if let Some(MovedTo::Assembly(to)) = place_of(store, name, &moved).await? {
+            return Ok(Some(to));
+        }
+    }
+    Ok(None)
+}
+
 /// Returns the present place of the assembly that had the name `name` before, and is described by `moved`. Returns
 /// `None` if the assembly no longer exists.
 async fn place_of(

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use windlass_driver::Stop;
 use windlass_model::record::{
     ApplicationIntent, AssemblyRecord, ElementRecord, Event as Happening, EventDraft, Intent, PlanText,
     ProcessRecord, ProcessStatus, VersionRecord,
@@ -24,7 +25,6 @@ use super::request::Request;
 use super::reserved::refuse_if_reserved;
 use crate::error::EngineError;
 use crate::keeper::{Leases, Renewal, renewing};
-use crate::stop::Stop;
 use crate::world::World;
 use crate::{command_arguments, commands, recordings};
 
@@ -47,8 +47,7 @@ impl Engine {
         match renewal.keeping(Box::pin(self.prepare_under(&lease, name, request, stop, None))).await {
             Ok((draft, process)) => Ok(Prepared::new(self.clone(), renewal, draft, process)),
             Err(error) => {
-                // The caller needs the first error, not a failure to release the lease.
-                let _ = renewal.release().await;
+                renewal.release().await;
                 Err(error)
             }
         }
@@ -113,7 +112,7 @@ impl Engine {
         let begun = match foreign_assemblies(&self.records(), kept).await {
             Ok(foreign_assemblies) => {
                 draft.world.foreign_assemblies = foreign_assemblies;
-                if stop.soon.is_cancelled() {
+                if stop.is_requested() {
                     Err(EngineError::Stopped)
                 } else {
                     self.begin((lease, &passed), &mut draft, continues, queued).await

@@ -1,7 +1,9 @@
 //! Prepared processes, and the results of processes.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use windlass_driver::Stop;
 use windlass_lifecycle::{Diff, Plan};
 use windlass_model::record::{Intent, ProcessRecord, ProcessStatus};
 use windlass_model::resolve::Resolved;
@@ -12,14 +14,12 @@ use super::consent::{Consent, OmittedChanges};
 use super::core::{Engine, Options};
 use super::draft::Draft;
 use super::look::Seen;
-use super::references::leave;
 use super::request::Request;
 use crate::dispatch::JournalParts;
 use crate::error::EngineError;
 use crate::keeper::Renewal;
 use crate::machine::{ProcessMachine, Tally, demanding_groups};
 use crate::outdated_inputs::{OutdatedInputs, outdated_inputs};
-use crate::stop::Stop;
 use crate::values;
 use crate::world::World;
 
@@ -41,6 +41,12 @@ pub struct Prepared {
     pub(super) consent: Consent,
     pub(super) seen: Option<Vec<Seen>>,
     pub(super) omitted: Option<OmittedChanges>,
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared").field("process", &self.process).finish_non_exhaustive()
+    }
 }
 
 /// The result of a process.
@@ -143,7 +149,7 @@ impl Prepared {
                 .with_demanding_groups(groups);
         // The daemon does not call an interrupted command again.
         if process.unattended && !matches!(process.intent, Intent::Call { .. }) {
-            machine = machine.with_daemon_shutdown(stop.soon.clone());
+            machine = machine.with_daemon_shutdown(stop.clone());
         }
         let Options { grace, patience, .. } = engine.options;
         let parts = JournalParts { grace, patience, ..JournalParts::default() };
@@ -152,10 +158,8 @@ impl Prepared {
             None => Box::pin(env.run(&mut machine, parts, renewal.lost())).await,
             Some(lost) => Err(lost),
         };
-        leave(&*engine.store, env.beside).await;
-        let released = renewal.release().await;
+        renewal.release().await;
         result?;
-        released?;
         Ok(Ended {
             failed_group: machine.failed_group(),
             last_reached: machine.world.assembly.reached,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use windlass_driver::Stop;
 use windlass_lifecycle::{Diff, Plan};
 use windlass_model::record::{AssemblyRecord, CallRecord, CallState, Intent};
 use windlass_model::{Action, AssemblyName, ElementName, ProcessId, Transition};
@@ -17,7 +18,6 @@ use super::references::refuse_if_referenced;
 use super::request::Request;
 use super::reserved::refuse_if_reserved;
 use crate::error::EngineError;
-use crate::stop::Stop;
 
 /// A preview of an intent.
 #[derive(Debug, Clone)]

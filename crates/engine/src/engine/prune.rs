@@ -88,10 +88,8 @@ impl Upkeep<'_> {
         let lease = self.store.lease(name, holder).await?;
         let mut renewal = Renewal::start(self.store.clone(), lease.clone());
         let pruned = renewal.keeping(self.prune_under(&lease, keep)).await;
-        let released = renewal.release().await;
-        let pruned = pruned?;
-        released?;
-        Ok(pruned)
+        renewal.release().await;
+        pruned
     }
 
     async fn prune_under(&self, lease: &Lease, keep: Retention) -> Result<Pruned, EngineError> {

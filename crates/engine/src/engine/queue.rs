@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use windlass_driver::Package;
+use windlass_driver::{Package, Stop};
 use windlass_model::record::{
     ApplicationIntent, Event as Happening, EventDraft, Intent, LaunchedFrom, ProcessRecord,
 };
@@ -26,7 +26,6 @@ use super::prepared::Prepared;
 use super::request::{Answer, Arguments, Desired, Request, Selection, UpOptions};
 use crate::error::EngineError;
 use crate::keeper::Renewal;
-use crate::stop::Stop;
 
 /// The format version of a request's content.
 const VERSION: u32 = 2;
@@ -276,8 +275,7 @@ impl Engine {
         match renewal.keeping(self.take_up_under(&lease, request, stop)).await {
             Ok((engine, draft, process)) => Ok(Prepared::new(engine, renewal, draft, process)),
             Err(error) => {
-                // The caller needs the first error, not a failure to release the lease.
-                let _ = renewal.release().await;
+                renewal.release().await;
                 Err(error)
             }
         }

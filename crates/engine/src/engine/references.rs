@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use windlass_driver::Stop;
 use windlass_lifecycle::ElementChangeKind;
 use windlass_model::assembly::Operation;
 use windlass_model::record::Intent;
@@ -21,7 +22,6 @@ use super::draft::{Draft, called_on};
 use super::previous::Records;
 use crate::error::{EngineError, Loss};
 use crate::keeper::Leases;
-use crate::stop::Stop;
 use crate::values::offered;
 use crate::world::{ForeignAssembly, World};
 
@@ -162,7 +162,7 @@ impl Visitor<'_> {
             }
             tokio::select! {
                 () = tokio::time::sleep(ASK_AGAIN) => {}
-                () = stop.soon.cancelled() => return Err(EngineError::Stopped),
+                () = stop.requested() => return Err(EngineError::Stopped),
             }
         }
         Ok(self.store.lease(name, &beside.holder).await?)

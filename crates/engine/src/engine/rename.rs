@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
+use windlass_driver::Stop;
 use windlass_lifecycle::Plan;
 use windlass_model::record::{Event, EventDraft, PlanText};
 use windlass_model::rename::Renaming;
 use windlass_model::{AssemblyName, ProcessId, Seq};
-use windlass_store::{Batch, Holder, Lease, Rename, StoreError};
+use windlass_store::{Batch, Holder, Lease, Rename, Snapshot, StoreError};
 
 use super::moved::{Moved, with_moved};
 use super::references::{leave, refuse_if_entangled};
 use super::upkeep::{Upkeep, give_back, unknown};
 use crate::error::{EngineError, MovedTo, NameUse};
-use crate::stop::Stop;
 use crate::{commands, exported};
 
 /// The number of records that are read at once.
@@ -30,6 +31,9 @@ impl Upkeep<'_> {
     /// # Errors
     /// An error if the new name is in use or has a history. An error if one of the assemblies is leased, was
     /// interrupted, or has a pending request. After an error, nothing has changed.
+    ///
+    /// An interrupted process of another assembly does not matter if only the history of this assembly contains the old
+    /// name.
     pub async fn rename(
         &self,
         renaming: &Renaming,
@@ -78,7 +82,7 @@ impl Upkeep<'_> {
         let others = self.naming(from).await?;
         for other in &others {
             beside.push(self.visitor.patiently(other, lease, stop).await?);
-            self.is_finished(other).await?;
+            self.is_finished_or_free_of(renaming, other).await?;
         }
         for request in self.store.requests().await? {
             if request.assembly == *from || request.assembly == *to || others.contains(&request.assembly) {
@@ -115,6 +119,23 @@ impl Upkeep<'_> {
             }
             Some(_) => Ok(()),
         }
+    }
+
+    /// Refuses the assembly `other` if it has an interrupted process, and its present records contain the old name. If
+    /// only its history contains the old name, the next intent does not depend on it, so the process may be interrupted.
+    async fn is_finished_or_free_of(
+        &self,
+        renaming: &Renaming,
+        other: &AssemblyName,
+    ) -> Result<(), EngineError> {
+        let Some(found) = self.store.load_sealed(other).await? else {
+            return Err(unknown(&**self.store, other).await?);
+        };
+        let is_finished = found.calls.is_empty() && found.processes.is_empty();
+        if is_finished || !is_mentioned(renaming, &found) {
+            return Ok(());
+        }
+        Err(EngineError::Unfinished(other.clone()))
     }
 
     /// Refuses a name that an assembly has or had.
@@ -167,4 +188,22 @@ impl Upkeep<'_> {
         }
         Ok(())
     }
+}
+
+/// Tells whether the present records of an assembly contain the old name. The plans of processes do not count.
+fn is_mentioned(renaming: &Renaming, of: &Snapshot) -> bool {
+    let Snapshot { assembly, elements, instances, pairs, processes, calls, jobs, secrets: _ } = of;
+    is_changed(renaming, assembly)
+        || elements.values().any(|record| is_changed(renaming, record))
+        || instances.values().any(|record| is_changed(renaming, record))
+        || pairs.values().any(|record| is_changed(renaming, record))
+        || processes.iter().any(|record| is_changed(renaming, record))
+        || calls.iter().any(|record| is_changed(renaming, record))
+        || jobs.iter().any(|record| is_changed(renaming, record))
+}
+
+/// Tells whether a renaming changes a record.
+fn is_changed(renaming: &Renaming, record: &impl Serialize) -> bool {
+    let renamed = renaming.json(record).expect("a record is plain data");
+    renamed != serde_json::to_string(record).expect("a record is plain data")
 }

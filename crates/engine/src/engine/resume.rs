@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use windlass_driver::Stop;
 use windlass_model::AssemblyName;
 use windlass_model::assembly::OnFailure;
 use windlass_model::record::{AssemblyRecord, Intent, ProcessRecord};
@@ -13,7 +14,6 @@ use super::previous::last_of_assembly;
 use super::request::Request;
 use crate::error::EngineError;
 use crate::keeper::Renewal;
-use crate::stop::Stop;
 
 /// The continuation of an interrupted process.
 #[non_exhaustive]
@@ -99,12 +99,11 @@ pub async fn resume(
             Ok(Resumed::Continued(Box::new(prepared)))
         }
         Ok(Err(ended)) => {
-            renewal.release().await?;
+            renewal.release().await;
             Ok(Resumed::Ended(Box::new(ended)))
         }
         Err(error) => {
-            // The caller needs the first error, not a failure to release the lease.
-            let _ = renewal.release().await;
+            renewal.release().await;
             Err(error)
         }
     }

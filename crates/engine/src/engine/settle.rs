@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use serde_json::Value;
+use windlass_driver::Stop;
 use windlass_executor::{Found, JobId, Runtime, RuntimeError};
 use windlass_model::document::Expected;
 use windlass_model::record::{
@@ -27,7 +28,6 @@ use crate::host::{Input, Machine as _, Output};
 use crate::journal::{RemoteCall, in_words};
 use crate::keeper::{self, Leases};
 use crate::machine::{Command, Event, Preparer, ProcessMachine, STOPPED};
-use crate::stop::Stop;
 
 impl Engine {
     /// Completes the calls of interrupted processes of an assembly. Returns the records of the assembly, and the batch
@@ -67,7 +67,7 @@ impl Engine {
         let unprepared =
             |answered| EngineError::Unprepared { name: name.clone(), calls: unprepared, answered };
         if !has_unprepared {
-            if stop.soon.is_cancelled() {
+            if stop.is_requested() {
                 return Err(EngineError::Stopped);
             }
             if !closing.is_empty() && snapshot.calls.iter().any(|call| call.state == CallState::Undecided) {
@@ -274,7 +274,7 @@ impl Engine {
         let settled = env.run(&mut machine, parts, lost).await;
         leave(&*self.store, env.beside).await;
         settled?;
-        if stop.soon.is_cancelled() { Err(EngineError::Stopped) } else { Ok(machine.take_unprepared()) }
+        if stop.is_requested() { Err(EngineError::Stopped) } else { Ok(machine.take_unprepared()) }
     }
 
     /// Returns the open calls whose last attempt was made elsewhere: on another host, or in another project folder.
@@ -381,7 +381,7 @@ impl Engine {
                         Ok(_) | Err(RuntimeError::UnknownJob { .. }) => {}
                         Err(error) => return Err(unknown_jobs(&error)),
                     },
-                    () = stop.soon.cancelled() => return Err(EngineError::Stopped),
+                    () = stop.requested() => return Err(EngineError::Stopped),
                 }
                 if let Err(error) = runtime.remove(job).await {
                     tracing::warn!(%job, %error, "a job of an earlier process could not be removed");

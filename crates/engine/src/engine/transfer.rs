@@ -6,7 +6,7 @@ use std::mem;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use windlass_driver::Package;
+use windlass_driver::{Package, Stop};
 use windlass_model::assembly::PackageDigest;
 use windlass_model::document::{DocumentDraft, Expected};
 use windlass_model::record::{
@@ -29,7 +29,6 @@ use crate::commands;
 use crate::error::{EngineError, Loss, MovedTo};
 use crate::exported::{self, exported};
 use crate::keeper::{Leases, renewing};
-use crate::stop::Stop;
 
 /// An assembly outside a store, with all data that a later intent on the assembly needs. Steps, calls, jobs and events
 /// are not included.
@@ -40,6 +39,10 @@ pub struct Bundle {
     pub transfer: Option<TransferId>,
     /// The record of the assembly.
     pub assembly: AssemblyRecord,
+    /// The other assemblies to which the assembly and its versions refer, each with the time at which it was created. The
+    /// name and this time identify an assembly, even after a rename. Empty in a file of an earlier build of windlass.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub referenced: BTreeMap<AssemblyName, Timestamp>,
     /// The records of the assembly's elements.
     pub elements: Vec<ElementRecord>,
     /// The instances of the assembly's elements, as reported by drivers.
@@ -128,8 +131,15 @@ impl Upkeep<'_> {
                 versions.push(version);
             }
         }
+        let mut referenced = BTreeMap::new();
+        let records = versions.iter().map(|version| &version.assembly).chain([&snapshot.assembly]);
+        let others: BTreeSet<&AssemblyName> = records.flat_map(|record| &record.references).collect();
+        for other in others {
+            referenced.extend(self.store.assembly(other).await?.map(|found| (other.clone(), found.created)));
+        }
         let mut bundle = Bundle {
             transfer: Some(TransferId::random(self.entropy)),
+            referenced,
             processes: Vec::new(),
             assembly: snapshot.assembly,
             elements: snapshot.elements.into_values().collect(),
@@ -193,7 +203,7 @@ impl Upkeep<'_> {
         stop: &Stop,
     ) -> Result<(), EngineError> {
         intact(&bundle)?;
-        let bundle = self.with_present_factory(bundle).await?;
+        let bundle = with_present_names(&**self.store, bundle).await?;
         let name = bundle.assembly.name.clone();
         let lease = self.store.lease(&name, holder).await?;
         let visits = Leases::new(vec![lease.clone()]);
@@ -212,29 +222,13 @@ impl Upkeep<'_> {
     /// The reason why the assembly can't be taken over.
     pub async fn can_take_over(&self, bundle: Bundle) -> Result<(), EngineError> {
         intact(&bundle)?;
-        let bundle = self.with_present_factory(bundle).await?;
+        let bundle = with_present_names(&**self.store, bundle).await?;
         let name = &bundle.assembly.name;
         self.is_new(name, &bundle).await?;
         for reference in &bundle.assembly.references {
             stays(&**self.store, reference, name).await?;
         }
         Ok(())
-    }
-
-    /// If the factory of an application was renamed after this store had exported the application, replaces the old name of
-    /// the factory in the bundle by the new name.
-    async fn with_present_factory(&self, mut bundle: Bundle) -> Result<Bundle, EngineError> {
-        let (Some(from), Some(transfer)) = (bundle.assembly.owner.clone(), &bundle.transfer) else {
-            return Ok(bundle);
-        };
-        match exported::present_factory(&**self.store, transfer).await? {
-            Some(to) if to != from => {
-                let (packages, secrets) = (mem::take(&mut bundle.packages), mem::take(&mut bundle.secrets));
-                let renamed = Renaming { from, to }.record(&bundle).expect("a bundle is plain data");
-                Ok(Bundle { packages, secrets, ..renamed })
-            }
-            _ => Ok(bundle),
-        }
     }
 
     /// Returns an error if the bundle can't be imported into this store. There are three reasons:
@@ -381,6 +375,40 @@ impl Upkeep<'_> {
             (committed, _) => Ok(committed.map(drop)?),
         }
     }
+}
+
+/// Replaces the names of referenced assemblies in a bundle, if these assemblies were renamed after the export.
+async fn with_present_names(store: &dyn Store, mut bundle: Bundle) -> Result<Bundle, EngineError> {
+    let mut present = BTreeMap::new();
+    for (name, created) in &bundle.referenced {
+        let to = moved::present_name(store, name, *created).await?;
+        present.extend(to.filter(|to| to != name).map(|to| (name.clone(), to)));
+    }
+    // The file of an earlier build does not identify the factory, but the record of the export does.
+    if let (Some(owner), Some(transfer)) = (&bundle.assembly.owner, &bundle.transfer)
+        && !bundle.referenced.contains_key(owner)
+    {
+        let to = exported::present_factory(store, transfer).await?;
+        present.extend(to.filter(|to| to != owner).map(|to| (owner.clone(), to)));
+    }
+    if present.is_empty() {
+        return Ok(bundle);
+    }
+    // Two assemblies may have exchanged their names. So the old names are first replaced by names that occur nowhere.
+    let text = serde_json::to_string(&bundle).expect("a bundle is plain data");
+    let interim = |number: &usize| format!("renamed-{number}").parse().expect("it is a valid name");
+    let mut free = (0..).filter(|number| !text.contains(&format!("renamed-{number}")));
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for (from, to) in present {
+        let between: AssemblyName = interim(&free.next().expect("there are enough numbers"));
+        first.push(Renaming { from, to: between.clone() });
+        second.push(Renaming { from: between, to });
+    }
+    let (packages, secrets) = (mem::take(&mut bundle.packages), mem::take(&mut bundle.secrets));
+    for renaming in first.into_iter().chain(second) {
+        bundle = renaming.record(&bundle).expect("a bundle is plain data");
+    }
+    Ok(Bundle { packages, secrets, ..bundle })
 }
 
 /// Returns the factory that owns the application in `bundle`, and the natural id of this application. No other

@@ -84,17 +84,15 @@ impl DutyTurn {
     /// such as a health check.
     ///
     /// # Errors
-    /// The error of `work`, or an error of the store. If the lease is lost before `work` ends, `work` is dropped, and
-    /// the function returns an error.
+    /// The error of `work`. If the lease is lost before `work` ends, `work` is dropped, and the function returns an
+    /// error.
     pub async fn run<T, E: From<StoreError>>(
         mut self,
         work: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
         let done = self.renewal.keeping(work).await;
-        let released = self.renewal.release().await;
-        let done = done?;
-        released?;
-        Ok(done)
+        self.renewal.release().await;
+        done
     }
 }
 
@@ -179,7 +177,7 @@ pub async fn take_turn(
     if record_turn(&*engine.store, renewal.lease(), duty, time).await? {
         return Ok(Turn::Own(DutyTurn { renewal }));
     }
-    renewal.release().await?;
+    renewal.release().await;
     Ok(Turn::Over)
 }
 

@@ -77,7 +77,7 @@ fn run(machine: &mut Alarms, stop: u64) -> i64 {
         let host = Host::new(clock.clone(), asked.clone());
         let later = async {
             tokio::time::sleep(Duration::from_millis(stop)).await;
-            asked.soon.cancel();
+            asked.request();
         };
         let mut slow = Slow;
         let (ended, ()) = tokio::join!(host.run(machine, &mut slow, std::future::pending()), later);

@@ -23,8 +23,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
-use windlass_driver::{Call, Driver, Observed, Registry, Report};
+use windlass_driver::{Call, Driver, Observed, Registry, Report, Stop};
 use windlass_lifecycle::Plan;
 use windlass_model::assembly::OperationCall;
 use windlass_model::id::StoreId;
@@ -222,10 +221,10 @@ pub(crate) struct ProcessMachine {
     /// The number of started steps whose end is not durable yet.
     unfinished: usize,
     cancelling: bool,
-    /// The token that is cancelled when the daemon shuts down; see
+    /// The request that stops the daemon; see
     /// [`with_daemon_shutdown`](Self::with_daemon_shutdown). `None` if no daemon executes the process, or if a user has
     /// cancelled the process.
-    daemon_shutdown: Option<CancellationToken>,
+    daemon_shutdown: Option<Stop>,
     ended: bool,
     pub(crate) tally: Tally,
     /// The sources and the targets of the relationships that the process could not create or remove.
@@ -346,9 +345,9 @@ impl ProcessMachine {
         Self { demanding_groups, ..self }
     }
 
-    /// Sets the token that is cancelled when the daemon shuts down. If the daemon shuts down before all steps have ended,
+    /// Sets the request that stops the daemon. If the daemon shuts down before all steps have ended,
     /// the record of the process stays open, and the next daemon resumes the process.
-    pub(crate) fn with_daemon_shutdown(self, daemon_shutdown: CancellationToken) -> Self {
+    pub(crate) fn with_daemon_shutdown(self, daemon_shutdown: Stop) -> Self {
         Self { daemon_shutdown: Some(daemon_shutdown), ..self }
     }
 
@@ -558,7 +557,7 @@ impl ProcessMachine {
     fn cancel(&mut self) {
         self.cancelling = true;
         // If the daemon does not shut down, a user has cancelled the process.
-        self.daemon_shutdown.take_if(|shutdown| !shutdown.is_cancelled());
+        self.daemon_shutdown.take_if(|shutdown| !shutdown.is_requested());
         // The next process resumes these open calls of earlier processes.
         self.left_open.clear();
         for step in self.pauses.clone() {

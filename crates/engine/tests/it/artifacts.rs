@@ -179,10 +179,10 @@ async fn operations_made_before_a_stop_are_undone() {
     for after in 30..60 {
         let rig = Rig::new(Effect::Once);
         let stop = Stop::default();
-        let soon = stop.soon.clone();
+        let asked = stop.clone();
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(after)).await;
-            soon.cancel();
+            asked.request();
         });
         rig.ask_until("t", Request::up(related().desired()), &stop).await.unwrap();
         rig.down("t").await.unwrap();

@@ -82,7 +82,7 @@ async fn a_process_that_is_stopped_before_it_runs_is_cancelled() {
     let rig = Rig::new(Effect::Once);
     let (prepared, _) = prepared(&rig).await;
     let stop = Stop::default();
-    stop.soon.cancel();
+    stop.request();
     assert_eq!(prepared.run(&stop).await.unwrap().process.status, ProcessStatus::Cancelled);
     assert!(rig.jobs.effects().is_empty());
     assert!(!is_held(&rig).await);

@@ -100,7 +100,7 @@ async fn a_stop_lets_running_jobs_end_and_the_rest_goes_on_later() {
     let told = stop.clone();
     let cut = async move {
         tokio::time::sleep(TAKES / 2).await;
-        told.soon.cancel();
+        told.request();
     };
     let (ended, ()) = tokio::join!(prepared.run(&stop), cut);
     assert_eq!(ended.unwrap().process.status, ProcessStatus::Cancelled);
@@ -123,8 +123,7 @@ async fn a_stopped_job_of_a_once_call_is_asked_about_and_a_repeatable_one_runs_a
         let told = stop.clone();
         let cut = async move {
             tokio::time::sleep(TAKES / 2).await;
-            told.soon.cancel();
-            told.now.cancel();
+            told.request_now();
         };
         let (ended, ()) = tokio::join!(prepared.run(&stop), cut);
         assert_eq!(ended.unwrap().process.status, ProcessStatus::Cancelled);

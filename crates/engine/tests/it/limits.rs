@@ -134,7 +134,7 @@ async fn a_stop_ends_the_wait_of_calls_that_were_left_open() {
     let stop = Stop::default();
     let stopping = async {
         sleep(Duration::from_secs(1)).await;
-        stop.soon.cancel();
+        stop.request();
     };
     let (ended, ()) = tokio::join!(rig.ask_until("t", Request::up(sketch.desired()), &stop), stopping);
     assert!(matches!(ended, Err(EngineError::Stopped)), "{ended:?}");
@@ -213,7 +213,7 @@ proptest! {
                 let stop = Stop::default();
                 let stopping = async {
                     sleep(Duration::from_millis(after)).await;
-                    stop.soon.cancel();
+                    stop.request();
                     Instant::now()
                 };
                 let (_, since) = tokio::join!(rig.ask_until("t", Request::up(sketch.desired()), &stop), stopping);

@@ -132,8 +132,7 @@ async fn a_stop_cancels_a_queued_job() {
         while rig.jobs.submitted().is_empty() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        stop.soon.cancel();
-        stop.now.cancel();
+        stop.request_now();
     };
     let ended = Box::pin(async { tokio::join!(whole, stopped).0 });
     let ended = tokio::time::timeout(Duration::from_secs(60), ended).await;

@@ -73,7 +73,7 @@ async fn a_stop_ends_a_pause_at_once() {
     let (stop, begun) = (Stop::default(), Instant::now());
     let signal = async {
         tokio::time::sleep(HALF).await;
-        stop.soon.cancel();
+        stop.request();
     };
     let (ended, ()) =
         tokio::join!(rig.ask_until("t", windlass_engine::Request::up(nodes("b")), &stop), signal);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::time::sleep;
-use windlass_engine::{Desired, EngineError, Request, Stop, exported_instances};
+use windlass_engine::{Bundle, Consent, Desired, EngineError, Request, Stop, exported_instances};
 use windlass_model::assembly::{Cluster, Element, ElementKind, Property, Referent, Topology};
 use windlass_model::document::{DocumentDraft, DocumentKey, DocumentScope, Expected};
 use windlass_model::record::{AssemblyRecord, Effect, Intent, ProcessStatus};
@@ -264,6 +264,81 @@ fn referring(others: &[&str]) -> Desired {
     let elements = own.elements().iter().cloned().chain(references).collect();
     desired.topology = Topology::new(assembly_name("t"), elements, own.relationships().to_vec());
     desired
+}
+
+/// Returns what a rollback of `t` to its first version would make it refer to.
+async fn first_references(rig: &Rig) -> BTreeSet<AssemblyName> {
+    rig.store.versions(&assembly_name("t")).await.unwrap()[0].assembly.references.clone()
+}
+
+/// An assembly no longer refers to the renamed assembly, and its last process was interrupted. Only its earlier version
+/// contains the old name.
+#[tokio::test(start_paused = true)]
+async fn an_interrupted_former_referrer_does_not_prevent_a_rename() {
+    let rig = Rig::new(Effect::Repeatable);
+    rig.up(called(Sketch::new(&["a"]).desired(), "lb")).await.unwrap();
+    rig.up(referring(&["lb"])).await.unwrap();
+    // This process removes the reference. As long as it has not ended, the assembly refers to the other one.
+    let desired = Sketch::new(&["a", "b"]).desired();
+    assert!(rig.up_until_killed(desired.clone(), Duration::from_millis(15)).await);
+    let refused = rename(&rig, "lb", "early").await.unwrap_err();
+    assert!(matches!(&refused, EngineError::Unfinished(name) if *name == assembly_name("t")), "{refused}");
+    rig.up(desired).await.unwrap();
+    assert!(rig.up_until_killed(Sketch::new(&["a", "b", "c"]).desired(), Duration::from_millis(15)).await);
+    assert!(!rig.look("t").await.processes.is_empty());
+
+    let followed = rename(&rig, "lb", "balancer").await.unwrap();
+    assert_eq!(followed, [assembly_name("t")].into());
+    assert_eq!(first_references(&rig).await, [assembly_name("balancer")].into());
+    rig.retry("t", None).await.unwrap();
+    assert_eq!(rig.states("t").await, "a Active, b Active, c Active");
+    let first = rig.store.versions(&assembly_name("t")).await.unwrap()[0].process;
+    rig.ask("t", Request::from(Intent::Rollback(Some(first))).with_consent(Consent::Any)).await.unwrap();
+    assert_eq!(rig.look("t").await.assembly.references, [assembly_name("balancer")].into());
+}
+
+/// While an assembly is exported, the assemblies to which it refers are renamed, and two of them exchange their names. The
+/// import finds each of them.
+#[tokio::test(start_paused = true)]
+async fn an_import_follows_the_renames_of_referenced_assemblies() {
+    let rig = Rig::new(Effect::Repeatable);
+    for other in ["one", "two", "lb"] {
+        rig.up(called(Sketch::new(&["a"]).desired(), other)).await.unwrap();
+    }
+    rig.up(referring(&["lb", "two"])).await.unwrap();
+    rig.up(referring(&["one", "two"])).await.unwrap();
+    let (engine, holder) = rig.engine();
+    let created = async |name: &str| rig.look(name).await.assembly.created;
+    let (of_one, of_two) = (created("one").await, created("two").await);
+    let given = engine.upkeep().hand_over(&assembly_name("t"), &holder).await.unwrap();
+    let text = serde_json::to_string(given.bundle()).unwrap();
+    let packages = given.bundle().packages.clone();
+    given.complete("t.json").await.unwrap();
+    for (from, to) in [("one", "x"), ("two", "one"), ("x", "two"), ("lb", "renamed-0")] {
+        rename(&rig, from, to).await.unwrap();
+    }
+    assert_eq!((created("two").await, created("one").await), (of_one, of_two));
+    // A new assembly has the name of a renamed one.
+    let (mut forced, other) = rig.engine();
+    forced.options.force = true;
+    let stop = Stop::default();
+    let again = Request::up(called(Sketch::new(&["a"]).desired(), "lb"));
+    let prepared = forced.prepare(&assembly_name("lb"), again, &other, &stop).await.unwrap();
+    prepared.run(&stop).await.unwrap();
+
+    let bundle = Bundle { packages, ..serde_json::from_str(&text).unwrap() };
+    engine.upkeep().can_take_over(bundle.clone()).await.unwrap();
+    engine.upkeep().take_over(bundle, "t.json", &holder, &stop).await.unwrap();
+    let topology = rig.look("t").await.assembly.topology;
+    let target = |reference: &str| topology.get(&element(reference)).unwrap().referent.clone();
+    assert_eq!(target("t__one"), Some(Referent::Assembly(assembly_name("two"))));
+    assert_eq!(target("t__two"), Some(Referent::Assembly(assembly_name("one"))));
+    let names = ["one", "renamed-0"].map(assembly_name);
+    assert_eq!(first_references(&rig).await, names.into());
+    // A retry has nothing to do.
+    let jobs = rig.jobs.submitted();
+    rig.retry("t", None).await.unwrap();
+    assert_eq!(rig.jobs.submitted(), jobs);
 }
 
 /// While a process waits for the leases of further assemblies, it keeps the leases that it has taken.

@@ -37,7 +37,7 @@ async fn stopped(rig: &Rig, ask: impl Into<Request>, after: Duration) -> Ended {
     let stop = Stop::default();
     let (ended, ()) = tokio::join!(rig.ask_until("t", ask, &stop), async {
         sleep(after).await;
-        stop.soon.cancel();
+        stop.request();
     });
     ended.expect("no error")
 }

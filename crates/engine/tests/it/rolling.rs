@@ -149,7 +149,7 @@ async fn a_retry_executes_a_rollback_that_was_not_begun() {
     let failed = rig.up(nodes(3, "b", rolls_back())).await.unwrap();
     assert!(failed.needs_rollback());
     let stop = Stop::default();
-    stop.soon.cancel();
+    stop.request();
     let stopped = failed.continued(|_, next| rig.ask_until("t", next, &stop)).await;
     assert!(matches!(stopped, Err(EngineError::Stopped)), "{stopped:?}");
     let preview = rig.engine().0.preview(&assembly_name("t"), Intent::Retry).await.unwrap();
@@ -175,7 +175,7 @@ async fn a_retry_continues_a_stopped_rollback() {
         let stop = Stop::default();
         let signals = async {
             tokio::time::sleep(Duration::from_millis(after)).await;
-            stop.soon.cancel();
+            stop.request();
             std::future::pending::<()>().await;
         };
         let ended = tokio::select! {

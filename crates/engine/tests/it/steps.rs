@@ -3,17 +3,22 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use windlass_driver::Observation;
 use windlass_engine::{Answer, Request, Stop};
 use windlass_model::assembly::{Cluster, MaxUnavailable, Property};
-use windlass_model::record::{Assumption, CallState, Effect, Intent, ProcessStatus, StepEnd, StepState};
+use windlass_model::record::{
+    Assumption, CallState, Effect, FailureKind, Intent, ProcessStatus, StepEnd, StepState,
+};
 use windlass_model::{CallId, Part, ProcessId, State, StepId, Template};
 use windlass_secret::Sensitive;
-use windlass_store::Store as _;
+use windlass_store::{Batch, Store as _};
 
-use crate::support::puppet::Act;
+use crate::support::puppet::{Act, Spoil};
 use crate::support::{Rig, Sketch, assembly_name, element, literal};
+
+/// A duration that no process of these tests exceeds.
+const LONG: Duration = Duration::from_secs(3600);
 
 #[tokio::test(start_paused = true)]
 async fn calls_come_in_the_order_of_the_plan() {
@@ -211,10 +216,10 @@ async fn waiting_for_another_attempt_can_be_stopped() {
     let rig = Rig::new(Effect::Repeatable);
     (0..20).for_each(|_| rig.jobs.lose("a Install"));
     let stop = Stop::default();
-    let soon = stop.soon.clone();
+    let asked = stop.clone();
     tokio::spawn(async move {
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-        soon.cancel();
+        asked.request();
     });
     let ask = Request::up(Sketch::new(&["a"]).desired());
     let ended = rig.ask_until("t", ask, &stop).await.unwrap();
@@ -544,4 +549,91 @@ async fn an_observation_without_the_requested_state_does_not_end_a_call() {
             }
         }
     }
+}
+
+/// A driver never answers a call. When the timeout of the call has passed, the call must fail, whatever its effect is.
+/// The next `up` creates the part again.
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_never_answers_fails_at_the_timeout() {
+    for effect in [Effect::Once, Effect::Repeatable] {
+        let rig = Rig::new(effect);
+        rig.strings.act("a Install", Act::Hang);
+        let sketch = Sketch::new(&["a"]);
+        let ended = timeout(LONG, rig.up(sketch.desired())).await.expect("it ends").unwrap();
+        assert_eq!((ended.process.status, ended.tally.failed), (ProcessStatus::Failed, 1));
+        let failure = rig.look("t").await.elements[&element("t__a")].failure.clone().unwrap();
+        assert_eq!(failure.kind, FailureKind::Timeout);
+        assert_eq!(failure.message, "its driver gave no answer within 60 s");
+        assert_eq!((rig.strings.calls(), rig.jobs.left()), (vec!["a Install".to_owned()], 0));
+        let ended = rig.up(sketch.desired()).await.unwrap();
+        assert_eq!(ended.process.status, ProcessStatus::Completed);
+    }
+}
+
+/// A driver never answers the observation of an instance that is converging, or of an instance whose job was lost. The
+/// call must end after its timeout.
+#[tokio::test(start_paused = true)]
+async fn an_observation_that_never_answers_ends_at_the_timeout() {
+    for is_lost in [false, true] {
+        let rig = Rig::new(Effect::Once);
+        rig.strings.act("a Install", Act::Converge(5));
+        rig.strings.spoil("a", Spoil::Hangs);
+        if is_lost {
+            rig.jobs.lose("a Install");
+        }
+        let ended = timeout(LONG, rig.up(Sketch::new(&["a"]).desired())).await.expect("it ends").unwrap();
+        assert_eq!(ended.process.status, ProcessStatus::Failed);
+        let failure = rig.look("t").await.elements[&element("t__a")].failure.clone().unwrap();
+        let kind = if is_lost { FailureKind::Lost } else { FailureKind::Timeout };
+        assert_eq!(failure.kind, kind, "{failure}");
+        assert_eq!(ended.tally.undecided, u32::from(is_lost), "{failure}");
+    }
+}
+
+/// The timeout of a driver does not count the time in which the driver waits for its job. The runtime itself ends the
+/// job at the timeout of the job.
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_waits_for_its_job_is_not_cut_off() {
+    let rig = Rig::new(Effect::Once);
+    rig.jobs.last("a Install", LONG);
+    let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+}
+
+/// A driver reports an invalid natural id: an empty id, an id with a line break, or an id that is too long. The call
+/// must fail, and the id must not be recorded.
+#[tokio::test(start_paused = true)]
+async fn an_invalid_natural_id_is_refused() {
+    let long = "i".repeat(2049);
+    for (natural, wrong) in [("", "is empty"), ("a\nb", "contains a control"), (&long, "is longer than 2048")]
+    {
+        let rig = Rig::new(Effect::Once);
+        rig.strings.act("a Install", Act::Name(natural.to_owned()));
+        let sketch = Sketch::new(&["a"]);
+        assert_eq!(rig.up(sketch.desired()).await.unwrap().process.status, ProcessStatus::Failed);
+        let known = rig.look("t").await;
+        let failure = known.elements[&element("t__a")].failure.clone().unwrap();
+        assert_eq!(failure.kind, FailureKind::Protocol);
+        assert!(failure.message.contains(wrong), "{failure}");
+        assert_eq!(known.instances.get(&element("t__a")).and_then(|instance| instance.natural.clone()), None);
+        assert_eq!(rig.up(sketch.desired()).await.unwrap().process.status, ProcessStatus::Completed);
+    }
+}
+
+/// The records of an earlier build contain an invalid natural id. Reports that repeat this id are accepted, so the part
+/// can be removed.
+#[tokio::test(start_paused = true)]
+async fn a_recorded_natural_id_may_be_invalid() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    let (_, holder) = rig.engine();
+    let lease = rig.store.lease(&assembly_name("t"), &holder).await.unwrap();
+    let mut instance = rig.look("t").await.instances[&element("t__a")].clone();
+    instance.natural = Some("a\nb".to_owned());
+    rig.store.commit(&lease, Batch::new().put_instance(instance)).await.unwrap();
+    rig.store.release(lease).await.unwrap();
+    for call in ["a Stop", "a Uninstall"] {
+        rig.strings.act(call, Act::Name("a\nb".to_owned()));
+    }
+    assert_eq!(rig.down("t").await.unwrap().process.status, ProcessStatus::Completed);
 }

@@ -54,10 +54,10 @@ async fn stopped(
     let since = Instant::now() + after;
     let signals = async {
         sleep(after).await;
-        stop.soon.cancel();
+        stop.request();
         for pause in apart {
             sleep(*pause).await;
-            stop.now.cancel();
+            stop.request_now();
         }
         std::future::pending::<()>().await;
     };
@@ -147,6 +147,33 @@ fn combinations<A: Clone, B: Clone, C: Clone>(one: &[A], two: &[B], three: &[C])
     pairs.flat_map(|(a, b)| three.iter().map(move |c| (a.clone(), b.clone(), c.clone()))).collect()
 }
 
+/// An operator requests only the second stage of a stop. The process must end as cancelled, must not repeat a cancelled
+/// action, and must not wait for an instance that is converging.
+#[tokio::test(start_paused = true)]
+async fn a_stop_in_its_second_stage_needs_no_first_stage() {
+    for effect in [Effect::Once, Effect::Repeatable] {
+        for (after, converges) in [(5, false), (5, true), (20_000, true)] {
+            let rig = Rig::new(effect);
+            let sketch = Sketch::new(&["a"]);
+            if converges {
+                rig.strings.act("a Install", Act::Converge(8));
+            }
+            let stop = Stop::default();
+            let (ended, ()) = tokio::join!(rig.ask_until("t", up(&sketch), &stop), async {
+                sleep(millis(after)).await;
+                stop.request_now();
+            });
+            let ended = ended.unwrap();
+            let what = format!("{effect:?}, after {after} ms, converges: {converges}");
+            assert_eq!(ended.process.status, ProcessStatus::Cancelled, "{what}");
+            let took = ended.process.ended.unwrap().millis_since(ended.process.created);
+            assert!(took < after + 1000, "{took} ms, {what}");
+            assert_eq!(rig.strings.calls(), ["a Install"], "{what}");
+            arrives(&rig, &sketch).await;
+        }
+    }
+}
+
 /// A stop before the first step prevents all calls.
 #[tokio::test(start_paused = true)]
 async fn nothing_begins_after_a_stop_before_the_first_step() {
@@ -154,7 +181,7 @@ async fn nothing_begins_after_a_stop_before_the_first_step() {
     let stop = Stop::default();
     let (engine, holder) = rig.engine();
     let prepared = engine.prepare(&assembly_name("t"), up(&hub()), &holder, &stop).await.unwrap();
-    stop.soon.cancel();
+    stop.request();
     let ended = prepared.run(&stop).await.unwrap();
     assert_eq!(ended.process.status, ProcessStatus::Cancelled);
     assert!(matches!(rig.ask_until("t", up(&hub()), &stop).await, Err(EngineError::Stopped)));
@@ -170,7 +197,7 @@ async fn a_process_of_a_stopped_daemon_stays_open() {
     let (name, daemon) = (assembly_name("t"), holder.serving(true));
     let stop = Stop::default();
     let prepared = engine.prepare(&name, up(&hub()), &daemon, &stop).await.unwrap();
-    stop.soon.cancel();
+    stop.request();
     let process = prepared.run(&stop).await.unwrap().process;
     assert!(!process.status.is_final(), "{}", process.status);
     let open = rig.store.open_processes().await.unwrap();
@@ -214,7 +241,7 @@ async fn a_converging_instance_is_not_destroyed_unasked() {
             let stop = Stop::default();
             let (ended, ()) = tokio::join!(rig.ask_until("t", Request::up(version("2")), &stop), async {
                 tokio::time::sleep(Duration::from_secs(20)).await;
-                stop.soon.cancel();
+                stop.request();
             });
             assert_eq!(ended.unwrap().process.status, ProcessStatus::Cancelled);
             let is_down = *request.intent() == Intent::Down;
@@ -732,6 +759,29 @@ async fn a_panic_beside_a_job_is_a_failure_of_its_call() {
     assert!(format!("{events:?}").contains("its driver panicked: it was told to panic"), "{events:#?}");
 }
 
+/// A runtime panics while it starts a job, so the outcome of the job is unknown. The panic must not count as a fault of
+/// the driver, and the job must not run beside its repetition.
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_a_runtime_is_a_lost_job() {
+    for effect in [Effect::Once, Effect::Repeatable] {
+        let rig = Rig::new(effect);
+        rig.jobs.panic_at_submission("a Install");
+        rig.jobs.last("a Install", Duration::from_secs(60));
+        let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+        if effect == Effect::Once {
+            assert_eq!(ended.tally.undecided, 1);
+            let failure = rig.look("t").await.elements[&element("t__a")].failure.clone().unwrap();
+            let expected = "its runtime or the store panicked: the runtime was told to panic";
+            assert!(failure.message.contains(expected), "{failure}");
+        } else {
+            assert_eq!(ended.process.status, ProcessStatus::Completed);
+            assert_eq!(rig.strings.calls()[..2], ["a Install", "a Install (attempt 2)"]);
+        }
+        let crowds = rig.jobs.crowds();
+        assert!(crowds.iter().all(|running| running.len() == 1), "{effect:?}: {crowds:?}");
+    }
+}
+
 /// A windlass process is killed during a job, and the job continues. In the next windlass process, the driver panics
 /// while this job still runs. Windlass must end the job, because otherwise the next call would run beside the job.
 #[tokio::test(start_paused = true)]
@@ -778,6 +828,23 @@ async fn a_dropped_process_is_resumed_without_its_lease() {
 
 fn outage() -> StoreError {
     StoreError::Locked { path: "somewhere".into() }
+}
+
+/// The store fails when a process has ended and releases its lease. The program must get the result of the process. After
+/// the outage, the lease must be released before it expires.
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_can_not_be_released_hides_no_result() {
+    let rig = Rig::new(Effect::Once);
+    let outlasts = rig.store.lease_terms().expire_after / 3;
+    rig.store.set_outage(Some(outage()));
+    let ended = rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    assert_eq!(ended.process.status, ProcessStatus::Completed);
+    sleep(outlasts).await;
+    assert!(rig.store.holder(&assembly_name("t")).await.unwrap().is_some());
+    rig.store.set_outage(None);
+    sleep(Duration::from_secs(2)).await;
+    assert!(rig.store.holder(&assembly_name("t")).await.unwrap().is_none());
+    assert_eq!(rig.down("t").await.unwrap().process.status, ProcessStatus::Completed);
 }
 
 /// A store outage shorter than the lease term does not end a process. Stop requests are queried again

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::name::{ElementName, PropertyName};
+use crate::sorted;
 
 /// A value, and whether it is sensitive.
 #[derive(Clone, PartialEq)]
@@ -117,11 +118,12 @@ impl Awaited {
 }
 
 /// Converts a value to the text that replaces its reference `${…}` inside a longer text. Text stays as it is, and null
-/// becomes an empty text. Numbers, booleans, lists and maps become JSON.
+/// becomes an empty text. Numbers, booleans, lists and maps become JSON; the members of
+/// maps are sorted.
 pub fn text_of(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        other => other.to_string(),
+        other => sorted::Sorted(other).to_string(),
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn split_port(pattern: &str) -> (&str, Option<&str>) {
 
 fn split_plain_port(pattern: &str) -> (&str, Option<&str>) {
     match pattern.rsplit_once(':') {
-        Some((names, port)) if is_port(port) && !has_colon(names) => (names, Some(port)),
+        Some((names, port)) if is_port(port) && may_precede_port(names) => (names, Some(port)),
         _ => (pattern, None),
     }
 }
@@ -35,22 +35,22 @@ fn is_port(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Tells whether the colon that follows `pattern` does not separate a host name from a port. The result is `true` in
-/// two cases:
+/// Tells whether the colon that follows `pattern` may separate a host name from a port. The result is `false` in two
+/// cases:
 ///
 /// - `pattern` contains another colon outside of ranges, as an IPv6 address does.
 /// - A range in `pattern` is not closed. The colon that follows `pattern` is then a part of this range.
-fn has_colon(pattern: &str) -> bool {
+fn may_precede_port(pattern: &str) -> bool {
     let mut inside = false;
     for c in pattern.chars() {
         match c {
             '[' => inside = true,
             ']' => inside = false,
-            ':' if !inside => return true,
+            ':' if !inside => return false,
             _ => {}
         }
     }
-    inside
+    !inside
 }
 
 /// Returns the host names that a pattern stands for.

@@ -47,8 +47,13 @@ impl RuntimeKind for Boxed {
     }
 
     fn check(&self, location: &mut Location) -> Vec<SettingProblem> {
-        let port = location.settings.get("port").filter(|port| port.parse::<u16>().is_err());
-        port.map(|port| SettingProblem::error("port", format!("`{port}` is no port"))).into_iter().collect()
+        let problem = match location.settings.get("port").map(|port| (port, port.parse::<u16>())) {
+            Some((_, Ok(_))) => return Vec::new(),
+            Some((port, Err(_))) => format!("`{port}` is no port"),
+            None if location.image.as_deref() == Some("bare") => "the image `bare` needs `port`".to_owned(),
+            None => return Vec::new(),
+        };
+        vec![SettingProblem::error("port", problem)]
     }
 }
 
@@ -118,4 +123,25 @@ fn the_schema_has_the_kinds_and_their_settings() {
     let location = &schema["$defs"]["Location"]["properties"];
     assert_eq!(location["runtime"]["enum"], json!(["process", "boxed", null]));
     assert_eq!(location["port"], json!({"type": ["string", "integer"]}));
+}
+
+/// A key with a value of the wrong type is not a missing key. So only the type is reported.
+#[test]
+fn a_setting_of_the_wrong_type_is_not_missing() {
+    let text = "  a: {image: bare}
+  b: {image: bare, port: {x: 1}}
+  c: {runtime: boxed, image: []}
+  d: {runtime: [boxed], port: 1}
+  e: {runtime: bxed, port: []}
+";
+    let (folder, project) = open(text);
+    assert_snapshot!(folder.show(&project.unwrap_err()), @"
+    windlass.yaml:3:3: error[WL0333]: the image `bare` needs `port`
+    windlass.yaml:4:26: error[WL0312]: `port` must be text, and this is a mapping
+    windlass.yaml:5:30: error[WL0312]: `image` must be text, and this is a list
+    windlass.yaml:6:16: error[WL0312]: `runtime` must be text, and this is a list
+    windlass.yaml:7:16: error[WL0315]: there is no runtime `bxed`
+        help: did you mean `boxed`?
+    windlass.yaml:7:28: error[WL0312]: `port` must be text, and this is a list
+    ");
 }

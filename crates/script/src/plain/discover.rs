@@ -46,7 +46,7 @@ fn instance(line: &[u8]) -> Result<Found, String> {
             Ok(Found::new(natural, entries.into_iter().collect()))
         }
         Some(Value::String(natural)) if !natural.is_empty() => {
-            Err("has an `id` with a control character".to_owned())
+            Err("has an `id` that is too long or contains a control character".to_owned())
         }
         _ => Err("has no text `id`".to_owned()),
     }

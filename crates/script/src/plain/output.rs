@@ -157,8 +157,9 @@ fn read_id(output: &Output) -> Result<String, Box<Diagnostic>> {
     let Output::Content(bytes) = output else { return Err(unusable(&shown, output)) };
     let id = text(&shown, bytes)?.trim();
     if !natural::is_valid(id) {
-        let message =
-            format!("`{shown}` must have one line with the id of the instance, without control characters");
+        let message = format!(
+            "`{shown}` must have one line with the id of the instance: at most 2048 bytes, without control characters"
+        );
         return Err(problem(message, "leave the file as it is, or write another id to it"));
     }
     Ok(id.to_owned())

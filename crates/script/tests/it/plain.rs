@@ -134,9 +134,9 @@ async fn a_launch_may_choose_the_id() {
             Script::default().perform(&Place::new(), &[call]).await.remove(0).unwrap_err()
         }),
         @"
-        Protocol: the output of `Install.sh` can't be used: `$WINDLASS_ID_FILE` must have one line with the id of the instance, without control characters
+        Protocol: the output of `Install.sh` can't be used: `$WINDLASS_ID_FILE` must have one line with the id of the instance: at most 2048 bytes, without control characters
         ---
-        error[WL0440]: `$WINDLASS_ID_FILE` must have one line with the id of the instance, without control characters
+        error[WL0440]: `$WINDLASS_ID_FILE` must have one line with the id of the instance: at most 2048 bytes, without control characters
             help: leave the file as it is, or write another id to it
         "
     );

@@ -71,7 +71,7 @@ use crate::seal::Seal;
 use crate::snapshot::{History, Owned, ProcessHistory, Snapshot};
 use crate::store::Store;
 use crate::ticket::Ticket;
-use crate::watch::{Polling, Watch};
+use crate::watch::Watch;
 
 /// The store in a schema of a PostgreSQL database.
 ///
@@ -518,11 +518,10 @@ impl Store for PostgresStore {
 
     fn watch(&self, after: Seq) -> Watch {
         let readers = self.readers.clone();
-        let last = Arc::new(move || -> BoxFuture<'static, _> {
+        Watch::new(after, self.last.subscribe()).polling(self.poll_every, move || {
             let readers = readers.clone();
-            Box::pin(async move { readers.read(|db| Box::pin(read::last_event(db))).await })
-        });
-        Watch::new(after, self.last.subscribe(), Some(Polling { every: self.poll_every, last }))
+            async move { readers.read(|db| Box::pin(read::last_event(db))).await }
+        })
     }
 }
 

@@ -8,6 +8,7 @@ mod apply;
 mod documents;
 mod fault;
 mod frozen;
+mod identity;
 mod leases;
 mod open;
 mod options;
@@ -57,7 +58,7 @@ use crate::snapshot::{History, Owned, ProcessHistory, Snapshot};
 use crate::store::Store;
 use crate::ticket::Ticket;
 use crate::uptime::{Moment, Uptime};
-use crate::watch::{Polling, Watch};
+use crate::watch::Watch;
 
 /// The store in one SQLite file.
 ///
@@ -86,6 +87,9 @@ impl SqliteStore {
     /// [`StoreError::ReadOnly`] or [`StoreError::Full`]. A read fails with the same error if another program has
     /// changed the store since it was opened.
     ///
+    /// If the file is removed while the store is open, each read and each write fails with [`StoreError::Missing`]. If
+    /// another file replaces it, they fail with [`StoreError::Closed`].
+    ///
     /// This method needs no tokio runtime. The futures of the open store need a tokio runtime with timers: outside of
     /// a runtime, a read panics.
     ///
@@ -96,7 +100,7 @@ impl SqliteStore {
     /// is returned, too.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, StoreError> {
         let path = Arc::new(path.as_ref().to_owned());
-        let Opened { db, id, seal, frozen } = open::open(&path, &options)?;
+        let Opened { db, id, file, seal, frozen } = open::open(&path, &options)?;
         let last = read::last_event(&db).map_err(|fault| fault.at(&path))?;
         let (teller, last) = watch::channel(last);
         let writer = match &frozen {
@@ -104,6 +108,7 @@ impl SqliteStore {
             None => Writer::start(WriterThread {
                 db,
                 path: path.clone(),
+                file: file.clone(),
                 busy: options.own.busy_timeout,
                 last: teller,
                 fence: Fence::default(),
@@ -117,7 +122,7 @@ impl SqliteStore {
         })?;
         Ok(Self {
             id,
-            readers: Arc::new(Readers::new(path.clone(), options.own.busy_timeout, frozen)),
+            readers: Arc::new(Readers::new(path.clone(), options.own.busy_timeout, file, frozen)),
             path,
             seal: Arc::new(seal),
             clock: options.clock,
@@ -490,11 +495,10 @@ impl Store for SqliteStore {
 
     fn watch(&self, after: Seq) -> Watch {
         let readers = self.readers.clone();
-        let last = Arc::new(move || -> futures::future::BoxFuture<'static, _> {
+        Watch::new(after, self.last.clone()).polling(self.poll_every, move || {
             let readers = readers.clone();
-            Box::pin(async move { readers.read(read::last_event).await })
-        });
-        Watch::new(after, self.last.clone(), Some(Polling { every: self.poll_every, last }))
+            async move { readers.read(read::last_event).await }
+        })
     }
 }
 

@@ -4,15 +4,15 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
 use windlass_model::id::StoreId;
 
-use super::fault::{Fault, Outcome, read_only};
+use super::fault::{Fault, Outcome};
 use super::frozen::Frozen;
+use super::identity::{FileIdentity, io_error, metadata};
 use super::options::Options;
 use super::schema::{self, Found};
 use crate::error::StoreError;
@@ -23,6 +23,7 @@ use crate::seal::Seal;
 pub(super) struct Opened {
     pub(super) db: Connection,
     pub(super) id: StoreId,
+    pub(super) file: FileIdentity,
     pub(super) seal: Seal,
     /// Set if the store can only be read.
     pub(super) frozen: Option<Frozen>,
@@ -47,6 +48,7 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, StoreError>
 }
 
 fn open_to_read(path: &Path, options: &Options, frozen: Frozen) -> Result<Opened, StoreError> {
+    let file = FileIdentity::of(path)?;
     let mut db = frozen.connect()?;
     let found = inspect(&mut db).map_err(|fault| fault.at(path))?;
     check(path, found, options.create)?;
@@ -56,13 +58,14 @@ fn open_to_read(path: &Path, options: &Options, frozen: Frozen) -> Result<Opened
     let mut seal = Seal::of_existing(&options.key, &options.entropy);
     let id = identify(&db, path, &mut seal, &options.key).map_err(|fault| fault.at(path))?;
     frozen.check()?;
-    Ok(Opened { db, id, seal, frozen: Some(frozen) })
+    Ok(Opened { db, id, file, seal, frozen: Some(frozen) })
 }
 
 fn open_to_write(path: &Path, options: &Options) -> Result<Opened, StoreError> {
     if options.create {
         make_file(path)?;
     }
+    let file = FileIdentity::of(path)?;
     let mut db = connect(path, options.own.busy_timeout)?;
     let found = inspect(&mut db).map_err(|fault| fault.at(path))?;
     check(path, found, options.create)?;
@@ -72,25 +75,15 @@ fn open_to_write(path: &Path, options: &Options) -> Result<Opened, StoreError> {
         Found::Foreign | Found::Version(_) => Seal::of_existing(&options.key, &options.entropy),
     };
     let id = bring_up_to_date(&mut db, path, found, &mut seal, options).map_err(|fault| fault.at(path))?;
-    Ok(Opened { db, id, seal, frozen: None })
+    Ok(Opened { db, id, file, seal, frozen: None })
 }
 
 /// Opens a connection to the file at `path` without changing the file.
 pub(super) fn connect(path: &Path, busy: Duration) -> Result<Connection, StoreError> {
     // SQLite interprets some relative names specially, such as `:memory:`.
     let file = std::path::absolute(path).map_err(|error| io_error("find", path, error))?;
-    if let Err(error) = file.metadata() {
-        return Err(match error.kind() {
-            // A dangling link: the store is elsewhere, or was removed.
-            io::ErrorKind::NotFound if file.is_symlink() => StoreError::NotAStore { path: path.to_owned() },
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-                StoreError::Missing { path: path.to_owned() }
-            }
-            _ => io_error("open", path, error),
-        });
-    }
     // SQLite would block on a named pipe, and would treat a device as a file.
-    if !file.is_file() {
+    if !metadata(&file, path)?.is_file() {
         return Err(StoreError::NotAStore { path: path.to_owned() });
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -221,13 +214,4 @@ fn identify(db: &Connection, path: &Path, seal: &mut Seal, key: &KeySource) -> O
         row.optional()?.ok_or_else(|| Fault::Damaged("it has no id".into()))?;
     seal.verify(&key_check, || KeyError::Wrong { key: key.to_string(), path: path.to_owned() });
     id.parse().map_err(|error| Fault::Damaged(format!("its id is bad: {error}")))
-}
-
-fn io_error(action: &'static str, path: &Path, error: io::Error) -> StoreError {
-    let place = path.to_owned();
-    match error.kind() {
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => read_only(place),
-        io::ErrorKind::StorageFull => StoreError::Full { path: place },
-        _ => StoreError::Io { action, path: place, source: Arc::new(error) },
-    }
 }

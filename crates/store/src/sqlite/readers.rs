@@ -8,6 +8,7 @@ use rusqlite::Connection;
 
 use super::fault::{Fault, Outcome};
 use super::frozen::Frozen;
+use super::identity::FileIdentity;
 use super::open::connect;
 use crate::error::StoreError;
 
@@ -15,14 +16,20 @@ use crate::error::StoreError;
 pub(super) struct Readers {
     path: Arc<PathBuf>,
     busy: Duration,
+    file: FileIdentity,
     /// Set if the store can only be read.
     frozen: Option<Frozen>,
     free: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
-    pub(super) fn new(path: Arc<PathBuf>, busy: Duration, frozen: Option<Frozen>) -> Self {
-        Self { path, busy, frozen, free: Mutex::default() }
+    pub(super) fn new(
+        path: Arc<PathBuf>,
+        busy: Duration,
+        file: FileIdentity,
+        frozen: Option<Frozen>,
+    ) -> Self {
+        Self { path, busy, file, frozen, free: Mutex::default() }
     }
 
     /// Runs queries on a thread that may block on the disk. The queries see the records at one point in time.
@@ -42,6 +49,7 @@ impl Readers {
     fn read_here<T>(&self, work: impl FnOnce(&Connection) -> Outcome<T>) -> Result<T, StoreError> {
         let mut db = self.take()?;
         let outcome = in_transaction(&mut db, work).map_err(|fault| fault.at(&self.path));
+        self.file.check()?;
         if let Some(frozen) = &self.frozen {
             frozen.check()?;
         }

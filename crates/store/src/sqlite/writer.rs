@@ -17,6 +17,7 @@ use tokio::sync::{oneshot, watch};
 use windlass_model::Seq;
 
 use super::fault::Outcome;
+use super::identity::FileIdentity;
 use super::read;
 use crate::error::StoreError;
 use crate::fence::Fence;
@@ -202,6 +203,8 @@ pub(super) struct WriterThread {
     pub(super) db: Connection,
     /// The path of the store's file. Error messages show this path.
     pub(super) path: Arc<PathBuf>,
+    /// The file that `db` has opened.
+    pub(super) file: FileIdentity,
     /// Maximum time to wait for writers of other programs.
     pub(super) busy: Duration,
     /// Publishes the number of the last durable event.
@@ -255,6 +258,8 @@ impl WriterThread {
                 false
             }
             outcome => {
+                // SQLite does not notice that its file was removed, and would go on writing to it.
+                let outcome = self.file.check().and(outcome);
                 let is_wiped = group.iter().any(|task| task.wipes() == Wipes::Now) && self.wipe();
                 for task in group {
                     self.answer(task, outcome.clone());
@@ -297,7 +302,7 @@ impl WriterThread {
     }
 
     fn announce(&self) {
-        if let Ok(last) = read::last_event(&self.db) {
+        if let (Ok(last), Ok(())) = (read::last_event(&self.db), self.file.check()) {
             self.last.send_if_modified(|known| std::mem::replace(known, last) != last);
         }
     }

@@ -107,7 +107,8 @@ struct State {
     failure: Option<StoreError>,
     /// Delay between applying a batch and reporting it as durable.
     latency: Duration,
-    /// The error that renewals of leases and queries of stop requests return; none if there is no outage.
+    /// The error that renewals and releases of leases, and queries of stop requests return; none if there is no
+    /// outage.
     outage: Option<StoreError>,
     /// The assemblies whose events can't be written any more.
     sabotaged: BTreeSet<AssemblyName>,
@@ -160,7 +161,7 @@ impl MemoryStore {
         self.state().latency = latency;
     }
 
-    /// Makes lease renewals and queries of stop requests fail with `error`; `None` ends the outage.
+    /// Makes renewals and releases of leases, and queries of stop requests fail with `error`; `None` ends the outage.
     pub fn set_outage(&self, error: Option<StoreError>) {
         self.state().outage = error;
     }
@@ -282,7 +283,9 @@ impl Store for MemoryStore {
 
     async fn release(&self, lease: Lease) -> Result<(), StoreError> {
         self.alive().await;
-        self.state().standing(&lease)?.hold = None;
+        let mut state = self.state();
+        state.outage()?;
+        state.standing(&lease)?.hold = None;
         Ok(())
     }
 
@@ -570,7 +573,7 @@ impl Store for MemoryStore {
     }
 
     fn watch(&self, after: Seq) -> Watch {
-        Watch::new(after, self.last.subscribe(), None)
+        Watch::new(after, self.last.subscribe())
     }
 }
 

@@ -34,6 +34,43 @@ async fn a_watch_ends_with_its_store() {
     assert!(matches!(seen, Err(StoreError::Closed)), "{seen:?}");
 }
 
+/// A user removes the folder of the state while a program has the store open. Nothing more is acknowledged or read, and
+/// the program does not hold its lease any more: another program may create a new store at the same path.
+#[tokio::test]
+async fn a_removed_store_acknowledges_nothing() {
+    let place = Place::new();
+    let store = place.store();
+    let scope = name("h_bta");
+    let lease = store.lease(&scope, &holder(1)).await.unwrap();
+    store.commit(&lease, Batch::new().put_assembly(samples::assembly(&scope, &[]))).await.unwrap();
+    assert!(store.load(&scope).await.unwrap().is_some());
+    place.remove();
+    for is_replaced in [false, true] {
+        let other = is_replaced.then(|| place.store());
+        let refused = |outcome: Option<StoreError>| match outcome {
+            Some(StoreError::Missing { path }) => !is_replaced && path == place.path(),
+            Some(StoreError::Closed) => is_replaced,
+            _ => false,
+        };
+        let written: Vec<_> =
+            (0..3).map(|n| store.commit(&lease, Batch::new().event(event(&scope, n.to_string())))).collect();
+        for ticket in written {
+            assert!(refused(ticket.await.err()));
+        }
+        assert!(refused(store.renew(&lease).await.err()));
+        assert!(refused(store.lease(&name("other"), &holder(1)).await.err()));
+        assert!(refused(store.load(&scope).await.err()));
+        assert!(refused(store.events(Seq::START, 1).await.err()));
+        if let Some(other) = other {
+            let lease = other.lease(&scope, &holder(2)).await.unwrap();
+            drop(store);
+            other.commit(&lease, Batch::new().event(event(&scope, "new"))).await.unwrap();
+            assert_eq!(place.store().events(Seq::START, 9).await.unwrap().len(), 1);
+            return;
+        }
+    }
+}
+
 /// A program that reads the log prevents its truncation. The store truncates the log as soon as the program has ended,
 /// so that the sealed text of a dropped secret is in no file.
 #[tokio::test]

@@ -9,6 +9,7 @@ mod full;
 mod handles;
 mod kill;
 mod model;
+mod own;
 mod place;
 #[cfg(feature = "postgres")]
 mod postgres;

@@ -41,6 +41,13 @@ impl Place {
         self.folder.path().join("key")
     }
 
+    /// Removes all files of the store.
+    pub(crate) fn remove(&self) {
+        for entry in self.folder.path().read_dir().unwrap() {
+            std::fs::remove_file(entry.unwrap().path()).unwrap();
+        }
+    }
+
     pub(crate) fn shared_clock(&self) -> Arc<ManualClock> {
         self.clock.clone()
     }

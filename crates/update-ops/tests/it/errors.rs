@@ -226,3 +226,12 @@ fn a_document_is_checked_as_a_whole() {
     assert_snapshot!(lines(Err(errors)), @r#"/components/c/reference/mapping `components.c.reference.mapping`: it is required and missing"#);
     assert_eq!(shape.check(&json!({"activityLog": [{"message": "m"}], "status": {}})), Ok(()));
 }
+
+/// The document itself may block an operation.
+#[test]
+fn a_document_that_is_a_list() {
+    let update = Update::parse(&json!({"$set": {"a.b": 1}}), &Shape::untyped()).unwrap().update;
+    let refused = |mut document| update.apply(&mut document).unwrap_err().to_string();
+    assert_snapshot!(refused(json!([])), @"`a.b` can't be written: the document is a list, not a map");
+    assert_snapshot!(refused(json!({"a": []})), @"`a.b` can't be written: `a` is a list, not a map");
+}

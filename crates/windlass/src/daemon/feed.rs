@@ -107,7 +107,7 @@ impl Daemon<'_> {
         let Some(watched) = watched else { return Ok(()) };
         let metrics = watched.metrics();
         if !metrics.is_empty()
-            && !self.stop.soon.is_cancelled()
+            && !self.stop.is_requested()
             && self.reported_metrics.get(name) != Some(&metrics)
         {
             self.reported_metrics.insert(name.clone(), metrics.clone());

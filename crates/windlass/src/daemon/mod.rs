@@ -159,7 +159,7 @@ pub async fn watch(
     };
     let (store, last_event) = tokio::select! {
         opened = opened => opened?,
-        () = stop.soon.cancelled() => return Ok(()),
+        () = stop.requested() => return Ok(()),
     };
     let mut feed = store.watch(last_event);
     let (work, mut said) = Work::new(windlass.engine(store.clone()), windlass.holder(), stop.clone());
@@ -197,7 +197,7 @@ pub async fn watch(
     loop {
         let wait = daemon.roster.due().map(|due| Duration::from_millis(due.millis_since(windlass.now())));
         let wake = tokio::select! {
-            () = stop.soon.cancelled() => break,
+            () = stop.requested() => break,
             Ok(_) = feed.next() => Wake::Feed,
             Some(incoming) = samples.recv() => Wake::Sample(incoming),
             Some(said) = said.recv() => Wake::Said(said),
@@ -208,7 +208,7 @@ pub async fn watch(
         tokio::select! {
             biased;
             () = daemon.wake(wake) => {}
-            () = stop.soon.cancelled() => break,
+            () = stop.requested() => break,
         }
     }
     // `stop` also stops the tasks of the running intents. Each task ends its jobs in the same way as a command after

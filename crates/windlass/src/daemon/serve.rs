@@ -22,7 +22,7 @@ impl Daemon<'_> {
     }
 
     fn begin(&mut self, request: RequestRecord) {
-        if self.stop.soon.is_cancelled() || self.busy.contains(&request.assembly) {
+        if self.stop.is_requested() || self.busy.contains(&request.assembly) {
             return;
         }
         // A discovery or a health check is running for the factory, and holds the factory's lease. The request
@@ -50,7 +50,7 @@ impl Daemon<'_> {
         }
         for process in left.into_iter().filter(|process| process.unattended) {
             let held = !matches!(self.store.holder(&process.assembly).await, Ok(None));
-            if held || self.busy.contains(&process.assembly) || self.stop.soon.is_cancelled() {
+            if held || self.busy.contains(&process.assembly) || self.stop.is_requested() {
                 continue;
             }
             // Each process is resumed only once. If it is refused or interrupted again, the user must solve its

@@ -166,7 +166,7 @@ impl Context {
             let permit = match permits {
                 Some(permits) => tokio::select! {
                     permit = permits.acquire() => permit.ok(),
-                    () = self.stop.soon.cancelled() => return Err(EngineError::Stopped),
+                    () = self.stop.requested() => return Err(EngineError::Stopped),
                 },
                 None => None,
             };
@@ -176,7 +176,7 @@ impl Context {
                 _ => return Ok(None),
             }
             tokio::select! {
-                () = self.stop.soon.cancelled() => return Err(EngineError::Stopped),
+                () = self.stop.requested() => return Err(EngineError::Stopped),
                 () = tokio::time::sleep(HELD) => {}
             }
         }

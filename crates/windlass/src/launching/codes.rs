@@ -28,8 +28,10 @@ windlass_source::codes! {
         "The application does not expose a command of this id, or its manifest names no script for it. No script \
          was run.\n\n\
          `windlass app commands NAME` lists the commands with their arguments.";
-    NOT_AN_ARGUMENT = "WL0756", "unknown or wrong argument of a command",
-        "The command does not take an argument of this name, or the value has another type. No script was run.\n\n\
+    NOT_AN_ARGUMENT = "WL0756", "unknown, wrong or missing argument of a command",
+        "The command does not take an argument of this name, or the value has another type. No script was run. If a \
+         declared argument without a default is not given, this is only a warning, and the script runs without the \
+         argument.\n\n\
          `windlass app commands NAME` lists the arguments with their types.";
     NO_DISCOVERY = "WL0757", "factory that can't discover",
         "The manifest of the factory names no discovery script, or the factory is a service of no environment or of \

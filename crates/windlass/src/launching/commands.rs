@@ -10,7 +10,9 @@ use windlass_engine::{Absence, Arguments, CheckEnd, EngineError, Request, Stop, 
 use windlass_model::pins::{Pin, PinId, Pins, Record};
 use windlass_model::record::{CommandRecord, CommandState, Intent};
 use windlass_model::{AssemblyName, CallId, CommandId, ProcessId, StepId, Timestamp};
+use windlass_source::{Diagnostic, Diagnostics};
 
+use super::codes;
 use super::error::LaunchError;
 use super::launcher::{Launcher, component, is_kept, launched_from};
 use crate::error::Error;
@@ -137,7 +139,7 @@ impl Launcher<'_> {
         Ok(CommandsView { version: 1, name: name.clone(), commands })
     }
 
-    /// Returns the request that calls a command of an application. `open` lists the arguments that are not
+    /// Returns the request that calls a command of an application, with warnings. `open` lists the arguments that are not
     /// secrets. All other arguments are stored as secrets.
     ///
     /// # Errors
@@ -149,17 +151,21 @@ impl Launcher<'_> {
         command: &str,
         given: BTreeMap<String, Value>,
         open: &[String],
-    ) -> Result<Request, Error> {
+    ) -> Result<(Request, Diagnostics), Error> {
         let snapshot = self.windlass.snapshot(name).await?;
         launched_from(&snapshot)?;
         is_kept(&snapshot)?;
         let package = self.package(&snapshot).await?;
         let all: Vec<(PinId, PinId, &Pin)> = package.iter().flat_map(commands).collect();
-        let (inner, arguments) = called(&all, name, command, given)?;
+        let Called { pin: inner, arguments, missing } = called(&all, name, command, given)?;
+        let warnings = missing.into_iter().map(|argument| {
+            let message = format!("`{command}` declares the argument `{argument}`, which is not given");
+            Diagnostic::warning(codes::NOT_AN_ARGUMENT, message).help(format!("pass `-a {argument}=VALUE`"))
+        });
         let arguments = Arguments::new(arguments, |argument| !open.iter().any(|open| open == argument))?;
         let part = component(&snapshot).map(|component| component.name.clone());
         let part = part.ok_or_else(|| LaunchError::NotAnApplication(name.clone()))?;
-        Ok(Request::call(part, inner.to_string().parse()?, arguments))
+        Ok((Request::call(part, inner.to_string().parse()?, arguments), warnings.collect()))
     }
 
     /// Returns the last command that was called on an application, with its results. Only the 20 newest processes of
@@ -207,7 +213,7 @@ impl Launcher<'_> {
             if view.has_ended() {
                 return Ok(view);
             }
-            if stop.soon.is_cancelled() {
+            if stop.is_requested() {
                 return Err(EngineError::Stopped.into());
             }
             if view.state == "open" && waited >= pause {
@@ -217,7 +223,7 @@ impl Launcher<'_> {
                 }
             }
             tokio::select! {
-                () = stop.soon.cancelled() => {}
+                () = stop.requested() => {}
                 () = tokio::time::sleep(TICK) => waited += TICK,
             }
             view = match self.called_command(id).await {
@@ -251,8 +257,17 @@ fn is_removed(error: &Error) -> bool {
     )
 }
 
-/// Finds a command by the id under which the application exposes it. Returns the id of the command's pin in
-/// the component, and the arguments of the call with their defaults.
+/// A command that is called.
+pub(crate) struct Called {
+    /// The id of the command's pin in the component.
+    pub(crate) pin: PinId,
+    /// The given arguments, and the defaults of other arguments.
+    pub(crate) arguments: BTreeMap<String, Value>,
+    /// The declared arguments that were not given and have no default.
+    missing: Vec<String>,
+}
+
+/// Finds a command by the id under which the application exposes it.
 ///
 /// # Errors
 /// Fails if there is no such command or argument. Also fails if the value of an argument does not have the
@@ -262,12 +277,15 @@ pub(crate) fn called(
     name: &AssemblyName,
     command: &str,
     given: BTreeMap<String, Value>,
-) -> Result<(PinId, BTreeMap<String, Value>), LaunchError> {
+) -> Result<Called, LaunchError> {
     let Some((_, inner, pin)) = all.iter().find(|(id, ..)| id.to_string() == command) else {
         let known = all.iter().map(|(id, ..)| id.to_string()).collect();
         return Err(LaunchError::NoCommand { name: name.clone(), command: command.to_owned(), known });
     };
-    Ok((inner.clone(), arguments(command, pin, given)?))
+    let arguments = arguments(command, pin, given)?;
+    let declared = pin.kind.as_command().into_iter().flat_map(|signature| signature.arguments.0.keys());
+    let missing = declared.map(ToString::to_string).filter(|name| !arguments.contains_key(name)).collect();
+    Ok(Called { pin: inner.clone(), arguments, missing })
 }
 
 /// Returns those commands of a component that have a script. Each entry contains the id under which the manifest

@@ -13,6 +13,7 @@ use windlass_engine::{
 use windlass_manifest::{Role, check, short_name};
 use windlass_model::AssemblyName;
 use windlass_model::document::DocumentName;
+use windlass_model::record::AssemblyRecord;
 use windlass_secret::Redactor;
 use windlass_store::{Snapshot, Store, StoreError};
 
@@ -28,12 +29,16 @@ use crate::error::Error;
 const AT_ONCE: usize = 256;
 
 /// The options of a discovery.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct DiscoverOptions {
     /// Whether the discovery only reports what it has found, and changes nothing.
     pub dry_run: bool,
     /// Whether the discovery also adopts the instances of exported applications.
     pub exported: bool,
+    /// Natural ids that belong to several instances. The discovery also adopts an instance with such an id if an
+    /// application of another factory has an instance of the same id. The configurations of the two factories must
+    /// differ.
+    pub same_ids: Vec<String>,
 }
 
 /// The result of a discovery.
@@ -64,7 +69,8 @@ pub struct FoundView {
     /// - `adopted`: now an application.
     /// - `known`: already an application. No reported change was applied.
     /// - `changed`: already an application. Reported changes were applied, or would be applied without `--dry-run`.
-    /// - `destroyed`: the script reports that the instance no longer exists.
+    /// - `destroyed`: the script reports that the instance no longer exists. Without `--dry-run`, the application is
+    ///   removed.
     /// - `gone`: the script did not find the instance. The records do not change.
     /// - `exported`: not adopted. The application of the instance was exported, so another store may manage it.
     /// - `waits`: not adopted. The launch of an application is unfinished or has failed, and may have created the
@@ -97,7 +103,7 @@ impl Launcher<'_> {
         options: DiscoverOptions,
         stop: &Stop,
     ) -> Result<DiscoveryView, Error> {
-        let DiscoverOptions { dry_run, exported: adopts_exported } = options;
+        let DiscoverOptions { dry_run, exported: adopts_exported, same_ids } = options;
         let from = self.launched_from(factory).await?;
         let of_factory = self.own_revision(factory, &from).await?;
         let checked = check(&of_factory.manifest);
@@ -130,11 +136,7 @@ impl Launcher<'_> {
         let mut taken = taken_names(&*store).await?;
         let twins = Twins::of(&*store, &snapshot).await?;
         known.launching.extend_from_slice(&twins.launching);
-        let exported = exported_of(&*store, |instance| {
-            let of_twin = instance.is_owner_here && twins.names.contains(&instance.owner);
-            of_twin || instance.may_be_found_by(&snapshot.assembly)
-        })
-        .await?;
+        let exported = exported_of(&*store, &snapshot.assembly, &twins).await?;
         let search = Search {
             launcher: self,
             recorder: FoundRecorder::new(&engine, &holder),
@@ -174,10 +176,10 @@ impl Launcher<'_> {
                     None
                 }
                 Decision::Waits | Decision::New
-                    if !adopts_exported && let Some([instance, ..]) = search.exports_of(&found) =>
+                    if !adopts_exported && let Some([export, ..]) = search.exports_of(&found) =>
                 {
                     view.result = "exported";
-                    view.problem = Some(not_adopted(instance, factory));
+                    view.problem = Some(not_adopted(export, factory));
                     None
                 }
                 Decision::Waits | Decision::New if view.problem.is_some() => None,
@@ -186,7 +188,7 @@ impl Launcher<'_> {
                     view.problem = Some(waits_for(&known.launching));
                     None
                 }
-                Decision::New if let Some(refusal) = twins.refusal(&found.natural) => {
+                Decision::New if let Some(refusal) = twins.refusal(factory, &found.natural, &same_ids) => {
                     view.problem = Some(refusal);
                     None
                 }
@@ -265,28 +267,24 @@ struct Search<'a> {
     application: &'a Launchable<'a>,
     dry_run: bool,
     /// The exports of applications whose instances the factory may find. Each key is the natural id of an instance.
-    exported: &'a BTreeMap<String, Vec<ExportedInstance>>,
+    exported: &'a BTreeMap<String, Vec<Export>>,
     stop: &'a Stop,
 }
 
 impl Search<'_> {
     /// Returns the exports of a found instance; `None` if it was not exported.
-    fn exports_of(&self, found: &Found) -> Option<&[ExportedInstance]> {
+    fn exports_of(&self, found: &Found) -> Option<&[Export]> {
         self.exported.get(&found.natural).map(Vec::as_slice)
     }
 
     /// Makes the change `work`, and writes the result into the view of the found instance. If `work` is `None`,
-    /// changes nothing. In a dry run, only determines whether the change would alter a record. Fails if `self.stop`
+    /// changes nothing. In a dry run, only determines the result that the change would have. Fails if `self.stop`
     /// is triggered.
     async fn record(&self, mut view: FoundView, work: Option<FoundWork>) -> Result<FoundView, Error> {
-        if self.stop.soon.is_cancelled() {
+        if self.stop.is_requested() {
             return Err(EngineError::Stopped.into());
         }
         match work {
-            Some(FoundWork::Apply(name, found)) if self.dry_run => {
-                let differs = self.recorder.would_change(&name, found).await?;
-                view.result = if differs { "changed" } else { "known" };
-            }
             Some(FoundWork::Apply(name, found)) => self.apply(&name, found, &mut view).await?,
             Some(FoundWork::Adopt(name, found)) => self.adopt(name, found, &mut view).await?,
             None => {}
@@ -294,10 +292,16 @@ impl Search<'_> {
         Ok(view)
     }
 
-    /// Applies the report about a found instance to its application.
+    /// Applies the report about a found instance to its application. In a dry run, changes no record.
     async fn apply(&self, name: &AssemblyName, found: Found, view: &mut FoundView) -> Result<(), Error> {
-        view.result = match self.recorder.apply(name, found).await? {
+        let end = if self.dry_run {
+            self.recorder.preview(name, found).await?
+        } else {
+            self.recorder.apply(name, found).await?
+        };
+        view.result = match end {
             CheckEnd::Applied { changed: true, .. } => "changed",
+            CheckEnd::Destroyed if self.dry_run => "destroyed",
             CheckEnd::Destroyed => {
                 // Boxed because of its size.
                 Box::pin(self.launcher.finish_destroyed(name, self.stop)).await?;
@@ -330,8 +334,11 @@ impl Search<'_> {
             adopted: true,
         };
         let (desired, _) = desired(self.application, &inputs)?;
-        let exported = self.exports_of(&found).unwrap_or_default();
-        match self.recorder.adopt(desired, found, exported).await? {
+        // The export of another instance with the same natural id stays recorded.
+        let exports = self.exports_of(&found).unwrap_or_default().iter();
+        let exported: Vec<ExportedInstance> =
+            exports.filter(|export| export.is_same_instance).map(|export| export.instance.clone()).collect();
+        match self.recorder.adopt(desired, found, &exported).await? {
             Ok(()) => (view.name, view.result) = (Some(name), "adopted"),
             Err(failure) => view.problem = Some(described(&failure)),
         }
@@ -339,24 +346,45 @@ impl Search<'_> {
     }
 }
 
-/// Reads the instances of exported applications for which `is_meant` returns `true`. The keys of the result are the
-/// natural ids of the instances.
+/// The export of an application whose instance a factory may find.
+struct Export {
+    instance: ExportedInstance,
+    /// Whether the factory surely finds the instance of this export. If not, the factory may find another instance with
+    /// the same natural id.
+    is_same_instance: bool,
+}
+
+/// Reads the exports of applications whose instances `factory` may find. The keys of the result are the natural ids of
+/// the instances.
 async fn exported_of(
     store: &dyn Store,
-    is_meant: impl Fn(&ExportedInstance) -> bool,
-) -> Result<BTreeMap<String, Vec<ExportedInstance>>, StoreError> {
-    let mut exported = BTreeMap::<String, Vec<ExportedInstance>>::new();
+    factory: &AssemblyRecord,
+    twins: &Twins,
+) -> Result<BTreeMap<String, Vec<Export>>, StoreError> {
+    let mut exported = BTreeMap::<String, Vec<Export>>::new();
     for instance in exported_instances(store).await? {
-        if is_meant(&instance) {
-            exported.entry(instance.natural_id.clone()).or_default().push(instance);
+        if instance.may_be_found_by(factory) {
+            let of_twin = instance.is_owner_here && twins.names.contains(&instance.owner);
+            let is_same_instance = of_twin || instance.belongs_to(factory);
+            exported
+                .entry(instance.natural_id.clone())
+                .or_default()
+                .push(Export { instance, is_same_instance });
         }
     }
     Ok(exported)
 }
 
 /// Returns the reason why the instance of an exported application is not adopted.
-fn not_adopted(instance: &ExportedInstance, factory: &AssemblyName) -> String {
+fn not_adopted(Export { instance, is_same_instance }: &Export, factory: &AssemblyName) -> String {
     let ExportedInstance { application, owner, is_owner_here, file, .. } = instance;
+    if !is_same_instance {
+        return format!(
+            "the instance of `{application}`, an application of the factory `{owner}`, has the same natural id, and was \
+             exported to `{file}`; if no other store manages this instance, adopt it with `windlass app discover \
+             {factory} --exported`"
+        );
+    }
     let or = if *is_owner_here {
         format!("; take it back with `windlass import {file}`, or,")
     } else {

@@ -11,11 +11,12 @@ use windlass_engine::{
 use windlass_manifest::Role;
 use windlass_manifest::environment::Environment;
 use windlass_manifest::resolution::Offers;
-use windlass_model::assembly::ElementKind;
+use windlass_model::assembly::{ElementKind, OnPackageChange};
 use windlass_model::document::DocumentName;
 use windlass_model::record::{CallRecord, Intent, LaunchedFrom};
 use windlass_model::request::RequestRecord;
-use windlass_model::{Action, AssemblyName, Element, State, Transition};
+use windlass_model::{Action, AssemblyName, Element, State, Topology, Transition};
+use windlass_script::is_other_script;
 use windlass_source::{Diagnostic, Diagnostics};
 use windlass_store::{Snapshot, Store, StoreError};
 
@@ -360,6 +361,9 @@ impl<'w> Launcher<'w> {
             adopted: from.adopted,
         };
         let (mut desired, mut warnings) = desired(&application, &inputs)?;
+        if !self.has_other_reconfiguration(&snapshot, &application).await? {
+            desired.topology = on_package_change(&desired.topology, OnPackageChange::Keep);
+        }
         desired.options.keeps_instances = true;
         // The request contains the values of all pins. Another command may change some of them before the request runs.
         desired.options.base = Some(Box::new(BaseVersion::of(&snapshot.assembly)));
@@ -370,6 +374,22 @@ impl<'w> Launcher<'w> {
         }));
         // If further processes follow this one, they must not re-create the instance either.
         Ok((Request::up(desired).with_consent(Consent::None), warnings))
+    }
+
+    /// Tells whether the reconfiguration script of `application` differs from the script of the package with which the
+    /// instance was last configured. If it differs, the script runs even if no value changes.
+    async fn has_other_reconfiguration(
+        &self,
+        snapshot: &Snapshot,
+        application: &Launchable<'_>,
+    ) -> Result<bool, Error> {
+        let new = application.package()?;
+        let record = component(snapshot).and_then(|found| snapshot.elements.get(&found.name));
+        let Some(made) = record.and_then(|record| record.made.as_ref()) else { return Ok(true) };
+        let store = self.windlass.store_of(&snapshot.assembly.name).await?;
+        let old = store.package(&made.package).await?;
+        let Some(old) = old.and_then(|record| Package::from_record(record).ok()) else { return Ok(true) };
+        Ok(is_other_script(&old, &new, &Action::Transition(Transition::Reconfigure)))
     }
 
     /// Returns the request that destroys an application with the scripts of the revision `published`. Without this
@@ -530,6 +550,15 @@ fn is_launched(snapshot: &Snapshot) -> Result<(), LaunchError> {
         Some(record) if !matches!(record.state, State::Absent | State::Created | State::Failed) => Ok(()),
         _ => Err(LaunchError::NotLaunched(name())),
     }
+}
+
+/// Returns a copy of the topology whose resources react to a change of their package as `reaction` says.
+fn on_package_change(topology: &Topology, reaction: OnPackageChange) -> Topology {
+    let mut elements = topology.elements().to_vec();
+    for element in elements.iter_mut().filter(|element| element.kind == ElementKind::Resource) {
+        element.on_package_change = Some(reaction);
+    }
+    Topology::new(topology.name().clone(), elements, topology.relationships().to_vec())
 }
 
 /// Returns the reason why a reconfiguration can't keep the instance of an application.

@@ -29,8 +29,8 @@ mod parameters;
 mod title;
 mod twin;
 
+pub(crate) use commands::{Called, called, commands};
 pub use commands::{CalledCommandView, CommandView, CommandsView};
-pub(crate) use commands::{called, commands};
 pub(crate) use desired::{Inputs, Launchable, desired};
 pub(crate) use discovery::name_base;
 pub use discovery::{DiscoverOptions, DiscoveryView, FoundView};

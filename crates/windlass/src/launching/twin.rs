@@ -1,6 +1,10 @@
-//! The twins of a factory. A twin is another factory of the same manifest with the same configuration, so the discovery
-//! scripts of both factories find the same instances. An instance must not become an application of both factories:
-//! if one application is destroyed, the other one loses its instance.
+//! The other factories of a manifest. Their discovery scripts may find the same instances. An instance must not become an
+//! application of two factories: if one application is destroyed, the other one loses its instance.
+//!
+//! A twin is another factory of the same manifest with the same configuration, so both find the same instances. Two
+//! factories with different configurations may find the same instances, too: they may differ only in their credentials,
+//! for example. windlass can't know this. So the manifest and the natural id identify an instance, and only the user can
+//! state that two instances have the same natural id.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -12,21 +16,29 @@ use super::managed::{Known, known};
 use super::parameters::given;
 use crate::error::Error;
 
-/// The applications of the twins of a factory.
+/// The applications of the other factories of a manifest.
 #[derive(Debug, Default)]
 pub(super) struct Twins {
     /// The names of the twins.
     pub(super) names: BTreeSet<AssemblyName>,
-    /// For the natural id of each instance: the twin (another factory with the same configuration) and the twin's
-    /// application that manages the instance.
-    by_natural: BTreeMap<String, (AssemblyName, AssemblyName)>,
-    /// The applications whose launches may have created an instance that has no record yet.
+    /// The owner of each instance, by the natural id of the instance. If several factories manage an instance of this id,
+    /// the owner is a twin, if possible.
+    by_natural: BTreeMap<String, Owner>,
+    /// The applications of twins whose launches may have created an instance that has no record yet.
     pub(super) launching: Vec<AssemblyName>,
 }
 
+/// The factory and the application that manage an instance.
+#[derive(Debug)]
+struct Owner {
+    factory: AssemblyName,
+    application: AssemblyName,
+    is_twin: bool,
+}
+
 impl Twins {
-    /// Reads the applications of all twins of the factory in `snapshot`. A twin is another factory with the same
-    /// manifest and the same configuration.
+    /// Reads the applications of all other factories that were launched from the same manifest as the factory in
+    /// `snapshot`.
     pub(super) async fn of(store: &dyn Store, snapshot: &Snapshot) -> Result<Self, Error> {
         let factory = &snapshot.assembly;
         let configuration = given(snapshot);
@@ -34,34 +46,54 @@ impl Twins {
         // Applications have an owner, and factories have none. A store may contain many applications.
         let owned: HashSet<AssemblyName> = store.owned_names().await?.into_iter().collect();
         let mut twins = Self::default();
-        for twin in store.assembly_names().await? {
-            if twin == factory.name || owned.contains(&twin) {
+        for name in store.assembly_names().await? {
+            if name == factory.name || owned.contains(&name) {
                 continue;
             }
-            let record = store.assembly(&twin).await?;
+            let record = store.assembly(&name).await?;
             if record.as_ref().and_then(title) != title(factory) {
                 continue;
             }
-            let Some(other) = store.load(&twin).await? else { continue };
-            if given(&other) != configuration {
-                continue;
-            }
-            twins.names.insert(twin.clone());
-            let Known { by_natural, launching } = known(store, &twin).await?;
-            let managed = by_natural.into_iter();
-            twins.by_natural.extend(managed.map(|(natural, name)| (natural, (twin.clone(), name))));
-            twins.launching.extend(launching);
+            let Some(other) = store.load(&name).await? else { continue };
+            twins.add(name.clone(), given(&other) == configuration, known(store, &name).await?);
         }
         Ok(twins)
     }
 
-    /// Returns the reason why a factory must not adopt the instance `natural`; `None` if no twin manages the instance.
-    /// A twin is another factory of the same manifest with the same configuration.
-    pub(super) fn refusal(&self, natural: &str) -> Option<String> {
-        let (twin, name) = self.by_natural.get(natural)?;
-        Some(format!(
-            "it is the instance of `{name}`, an application of the factory `{twin}` with the same configuration; \
-             remove one of the two factories, or change its configuration with `windlass app reconfigure`"
-        ))
+    fn add(&mut self, factory: AssemblyName, is_twin: bool, Known { by_natural, launching }: Known) {
+        for (natural, application) in by_natural {
+            let owner = Owner { factory: factory.clone(), application, is_twin };
+            if is_twin {
+                self.by_natural.insert(natural, owner);
+            } else {
+                self.by_natural.entry(natural).or_insert(owner);
+            }
+        }
+        if is_twin {
+            self.names.insert(factory);
+            self.launching.extend(launching);
+        }
+    }
+
+    /// Returns the reason why the factory `by` must not adopt the instance `natural`; `None` if no other factory of the
+    /// same manifest manages an instance of this id. `same_ids` contains the ids of which the user has stated that they
+    /// belong to several instances. This statement has no effect on the instances of twins.
+    pub(super) fn refusal(&self, by: &AssemblyName, natural: &str, same_ids: &[String]) -> Option<String> {
+        let Owner { factory, application, is_twin } = self.by_natural.get(natural)?;
+        if *is_twin {
+            return Some(format!(
+                "it is the instance of `{application}`, an application of the factory `{factory}` with the same \
+                 configuration; remove one of the two factories, or change its configuration with `windlass app \
+                 reconfigure`"
+            ));
+        }
+        let is_stated = same_ids.iter().any(|id| id == natural);
+        (!is_stated).then(|| {
+            format!(
+                "the instance of `{application}`, an application of the factory `{factory}`, has the same natural id; if \
+                 they are one instance, remove one of the two factories; if they are two, adopt this one with `windlass \
+                 app discover {by} --same-id {natural}`"
+            )
+        })
     }
 }

@@ -1,5 +1,6 @@
 //! The traits that the module of a kind of runtime implements, and the types of their arguments and results.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,6 +10,8 @@ use windlass_driver::Location;
 use windlass_executor::process::SupervisorCommand;
 use windlass_executor::{Runtime, RuntimeError};
 use windlass_project::RuntimeKind;
+
+use crate::supervise;
 
 /// A kind of runtime, with functions that open and inspect runtimes of this kind. The supertrait
 /// [`RuntimeKind`] declares the settings of the kind in `windlass.yaml`.
@@ -70,6 +73,31 @@ pub struct RuntimeContext {
     pub supervisor: SupervisorCommand,
     /// The environment variables. Some kinds of runtimes use them to find their container engine.
     pub variables: Variables,
+}
+
+impl RuntimeContext {
+    /// Creates a context for tests of a [`RuntimeFactory`]. The images are in the subfolder `images` of the state
+    /// folder, the running program is the supervisor of jobs, and there are no environment variables. The test can
+    /// change the fields.
+    pub fn new(state: impl Into<PathBuf>) -> Self {
+        let state = state.into();
+        Self {
+            images: state.join("images"),
+            supervisor: supervise::command(),
+            variables: Arc::new(|_| None),
+            state,
+        }
+    }
+}
+
+impl fmt::Debug for RuntimeContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RuntimeContext")
+            .field("state", &self.state)
+            .field("images", &self.images)
+            .field("supervisor", &self.supervisor)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The state of one runtime of this machine.

@@ -17,6 +17,7 @@ use windlass_driver::Package;
 use windlass_engine::{Condition, Desired, EngineError, Preview, Selection, conditions, fingerprint};
 use windlass_model::assembly::{MaxSurge, MaxUnavailable, PackageDigest};
 use windlass_model::record::Intent;
+use windlass_model::sorted::Sorted;
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
 use windlass_project::output;
 use windlass_source::files::{self, MAX_SIZE};
@@ -295,7 +296,7 @@ fn packages_of(packages: &[Arc<Package>]) -> BTreeMap<DescriptorName, PackageDig
 /// `web__2`. The key of a relationship is `ASSEMBLY:NAME`. The digest stays the same if a declaration only moves to
 /// another line or file.
 fn elements_of(topology: &Topology) -> BTreeMap<String, String> {
-    let digest = |part: Value| document::digest(&part.to_string());
+    let digest = |part: Value| document::digest(&Sorted(&part).to_string());
     let local = |name: &ElementName| match name.local() {
         "" => name.to_string(),
         local => local.to_owned(),

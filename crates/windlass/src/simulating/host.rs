@@ -96,7 +96,7 @@ impl<'h> Host<'h> {
         while let Some(now) = machine.due().filter(|due| *due <= until) {
             for task in machine.advance(now) {
                 let (end, took) = self.run(machine, now, task).await;
-                if self.parts.stop.soon.is_cancelled() {
+                if self.parts.stop.is_requested() {
                     return Err(EngineError::Stopped);
                 }
                 machine.ends(now.plus_millis(i64::try_from(took.as_millis()).unwrap_or(i64::MAX)), end);
@@ -241,7 +241,7 @@ impl<'h> Host<'h> {
                 owner: None,
                 clock: settings.clock.clone(),
                 longest: LONGEST,
-                stop: self.parts.stop.soon.clone(),
+                stop: self.parts.stop.clone(),
             }),
         };
         SimulationContext::new(jobs, now)

@@ -210,7 +210,7 @@ async fn a_simulation_is_reproducible_and_can_be_stopped() {
         runs.push((events, ended.unwrap().0));
     }
     assert_eq!(runs[0], runs[1]);
-    stop.soon.cancel();
+    stop.request();
     let stopped = Simulator::new(&windlass, &stop).run(&input, &mut |_| {}).await;
     assert!(stopped.is_err_and(|error| error.is_stopped()));
 }

@@ -188,7 +188,7 @@ impl Upkeep<'_> {
         }
         let store = tokio::select! {
             store = self.windlass.store_or_new() => store?,
-            () = stop.soon.cancelled() => return Err(EngineError::Stopped.into()),
+            () = stop.requested() => return Err(EngineError::Stopped.into()),
         };
         Box::pin(self.windlass.engine(store).upkeep().take_over(
             records,

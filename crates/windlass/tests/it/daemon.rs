@@ -28,7 +28,7 @@ async fn a_request_is_executed_by_the_daemon() {
         let started = pending.begun(&Stop::default()).await.unwrap();
         assert!(!started.runs_here());
         let ended = started.run(&Stop::default()).await.unwrap();
-        stop.soon.cancel();
+        stop.request();
         ended
     };
     let (watched, ended) = tokio::join!(watched, asked);

@@ -6,9 +6,10 @@ use std::process::{Command, Stdio};
 
 use windlass::engine::{EngineError, Stop};
 use windlass::init::{Language, Style, init};
-use windlass::model::record::ProcessStatus;
+use windlass::model::ProcessId;
+use windlass::model::record::{Event, ProcessStatus};
 use windlass::store::StoreError;
-use windlass::{AssemblyInput, Error, Settings, Windlass};
+use windlass::{AssemblyInput, Error, Following, Settings, Windlass};
 
 use crate::echo::Echo;
 use crate::embedding::example;
@@ -45,10 +46,40 @@ async fn a_dropped_process_frees_its_assembly() {
 async fn a_declined_process_is_cancelled() {
     let project = Shop::new();
     let (started, stop) = (project.up().await.unwrap(), Stop::default());
-    stop.soon.cancel();
+    stop.request();
     let ended = started.run(&stop).await.unwrap();
     assert_eq!((ended.process.status, ended.tally.succeeded), (ProcessStatus::Cancelled, 0));
     assert_eq!(project.windlass.views().status(Some(&shop())).await.unwrap().assemblies[0].parts.active, 0);
+}
+
+/// Returns the processes whose end a program sees that follows a process to its end.
+async fn ends(mut following: Following) -> Vec<ProcessId> {
+    let mut ends = Vec::new();
+    while let Some(events) = following.next().await.unwrap() {
+        let ended = events.iter().filter(|event| matches!(event.draft.body, Event::ProcessEnded { .. }));
+        ends.extend(ended.filter_map(|event| event.draft.process));
+    }
+    ends
+}
+
+/// A program follows a process that resumes an interrupted process. The stream must end with its own process, and must
+/// not contain the end of the interrupted one.
+#[tokio::test]
+async fn following_ends_with_its_own_process() {
+    let project = Shop::new();
+    let interrupted = project.up().await.unwrap();
+    let following = interrupted.follow();
+    drop(interrupted);
+    assert_eq!(ends(following).await, []);
+    project.is_free().await;
+    let started = project.up().await.unwrap();
+    let (own, following, late) = (started.process().id, started.follow(), started.follow());
+    let stop = Stop::default();
+    let (ended, ends_meanwhile) = tokio::join!(started.run(&stop), ends(following));
+    assert_eq!(ended.unwrap().process.status, ProcessStatus::Completed);
+    assert_eq!(ends_meanwhile, [own]);
+    project.up().await.unwrap().run(&stop).await.unwrap();
+    assert_eq!(ends(late).await, [own]);
 }
 
 /// The future of a process is dropped while a call is running. The next process makes the call again.

@@ -1,10 +1,15 @@
 //! Tests of an assembly's lifecycle in an embedding program. Results are typed, and nothing is printed.
 
+use std::sync::Arc;
+
 use windlass::Error;
 use windlass::engine::{Ended, EngineError, Stop};
+use windlass::model::clock::SystemClock;
 use windlass::model::record::{Event, EventRecord, Intent, ProcessStatus};
 use windlass::model::retention::Retention;
 use windlass::model::{ProcessId, State};
+use windlass::store::Store;
+use windlass::store::testing::{CountingEntropy, MemoryStore};
 use windlass::view::log::LogFilter;
 
 use crate::echo::Echo;
@@ -49,6 +54,22 @@ async fn an_assembly_is_planned_brought_up_looked_at_and_taken_down() {
     assert!(windlass.views().status(None).await.unwrap().assemblies.is_empty());
     assert_eq!(windlass.views().log(&shop(), &LogFilter::default()).await.unwrap().processes.len(), 3);
     windlass.close().await.unwrap();
+}
+
+/// The embedding program passes its own store. windlass creates no other store.
+#[tokio::test]
+async fn a_store_of_the_program_keeps_the_records() {
+    let store = Arc::new(MemoryStore::new(Arc::new(SystemClock), &CountingEntropy::default()));
+    let project = Shop::driven_by("noop: {properties: {outputs: {is: size}}}", |settings| {
+        settings.store(store.clone())
+    });
+    project.up().await.unwrap().run(&Stop::default()).await.unwrap();
+    assert_eq!(store.assembly_names().await.unwrap(), [shop()]);
+    let status = project.windlass.views().status(Some(&shop())).await.unwrap();
+    assert_eq!(status.assemblies[0].state, State::Active);
+    let state = windlass::doctor::look(&project.windlass).await.state;
+    assert_eq!((state.kind, state.exists), (None, true));
+    assert!(!project.path().join(".windlass/state.db").exists());
 }
 
 /// A driver of the embedding program publishes a new value. The program then updates the elements that read

@@ -14,3 +14,4 @@ mod locations;
 mod pages;
 mod project;
 mod shop;
+mod traits;

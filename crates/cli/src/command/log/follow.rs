@@ -30,7 +30,7 @@ pub(super) async fn run(
     let stop = signals::listen_quietly();
     let followed = tokio::select! {
         biased;
-        () = stop.soon.cancelled() => Ok(()),
+        () = stop.requested() => Ok(()),
         () = signals::reader_is_gone() => Ok(()),
         followed = follow(windlass, name, filter, format) => followed.map(|never| match never {}),
     };

@@ -25,7 +25,7 @@ pub(super) async fn run(windlass: &Windlass, args: &StatusArgs) -> ExitCode {
     let stop = signals::listen_quietly();
     tokio::select! {
         biased;
-        () = stop.soon.cancelled() => exit::interrupted(),
+        () = stop.requested() => exit::interrupted(),
         () = signals::reader_is_gone() => exit::interrupted(),
         watched = watch(windlass, args) => match watched {
             Ok(never) => match never {},

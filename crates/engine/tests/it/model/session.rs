@@ -259,10 +259,10 @@ impl Session {
         };
         tokio::time::sleep(Duration::from_millis(soon)).await;
         self.world.stop(name, Some(tokio::time::Instant::now()));
-        stop.soon.cancel();
+        stop.request();
         if let Some(now) = now {
             tokio::time::sleep(Duration::from_millis(now)).await;
-            stop.now.cancel();
+            stop.request_now();
         }
         tokio::time::sleep(limit).await;
         panic!("stopping does not end");

@@ -35,6 +35,8 @@ pub(crate) enum Act {
     Answer(Report),
     /// Runs its job, then registers this text as a secret, and continues with the next act for the same call.
     Hide(&'static str),
+    /// Runs its job, then reports this natural id.
+    Name(String),
     /// Makes an id durable, then fails.
     CheckpointThenFail(&'static str),
     /// Runs its job, then panics.
@@ -260,6 +262,7 @@ impl Puppet {
                 Ok(Report { natural, updates: json!({ "$set": { path: value } }), ..Report::settled() })
             }
             Some(Act::Answer(report)) => Ok(Report { natural, ..report }),
+            Some(Act::Name(natural)) => Ok(Report { natural: Some(natural), ..Report::settled() }),
             Some(Act::Hide(_)) => unreachable!("it is done before"),
             Some(Act::Panic(message)) => panic!("{message}"),
             Some(Act::PanicAtOnce) => unreachable!("it has panicked before its job"),

@@ -54,6 +54,8 @@ struct Table {
     losses: BTreeMap<String, u32>,
     /// The programs whose next job is lost while it is submitted, which is reported as an error.
     dies: Vec<String>,
+    /// The programs whose next submission panics.
+    panics: Vec<String>,
     /// The programs whose jobs wait in the memory of the process that has submitted them.
     queued: Vec<String>,
     /// The free disk space in bytes; `None` if unknown.
@@ -100,6 +102,11 @@ impl Jobs {
     /// Makes the submission of a program's next job fail. The job is lost.
     pub(crate) fn lose_at_submission(&self, program: &str) {
         self.lock().dies.push(program.to_owned());
+    }
+
+    /// Makes the submission of a program's next job panic. The job runs nevertheless.
+    pub(crate) fn panic_at_submission(&self, program: &str) {
+        self.lock().panics.push(program.to_owned());
     }
 
     /// Deletes all jobs, as a user does who deletes the jobs folder or the containers.
@@ -273,6 +280,10 @@ impl Runtime for Jobs {
                 tokio::spawn(self.clone().execute(id.clone(), job.clone()));
             }
         }
+        let panics = table.panics.iter().position(|program| *program == job.program);
+        panics.map(|at| table.panics.remove(at));
+        drop(table);
+        assert!(panics.is_none(), "the runtime was told to panic");
         Ok(())
     }
 

@@ -19,7 +19,7 @@ use super::super::cast::Values;
 use super::super::rules::Script;
 use super::{Duty, Key, Machine, Task, Timer, millis};
 use crate::duty_timing;
-use crate::launching::{called, commands, described, free_from};
+use crate::launching::{Called, called, commands, described, free_from};
 
 /// The name of the simulated store, which is part of the ids of calls.
 const STORE: &str = "sim";
@@ -175,7 +175,7 @@ impl Machine<'_> {
         let package = self.cast.titles[application.title].compiled.package.clone();
         let all = commands(&package);
         let call = called(&all, name, command, arguments).map_err(|error| error.to_string());
-        let begin = call.and_then(|(pin, arguments)| {
+        let begin = call.and_then(|Called { pin, arguments, .. }| {
             let pin = pin.to_string();
             let action = pin.parse().map(Action::Command).map_err(|error| format!("{error}"))?;
             let arguments = arguments.into_iter().map(|(argument, value)| {
