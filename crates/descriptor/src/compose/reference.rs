@@ -65,14 +65,12 @@ impl<'r> Composer<'r> {
                     _ => None,
                 };
                 let place = frame.assembly.source.place(kind.span);
-                let diagnostic = match searched {
-                    Some((resource, Err(why))) => search_failed(name, &resource, why),
-                    _ => {
-                        let resource = searched.map(|(resource, _)| resource);
-                        let nothing =
-                            Nothing { name, kind: &kind.value, wanted: &wanted, searched: resource };
-                        nothing.diagnostic(&self.candidates(&element, &kind.value))
-                    }
+                let diagnostic = if let Some((resource, Err(why))) = &searched {
+                    search_failed(name, resource, why)
+                } else {
+                    let searched = searched.map(|(resource, _)| resource);
+                    let nothing = Nothing { name, kind: &kind.value, wanted: &wanted, searched };
+                    nothing.diagnostic(&self.candidates(&element, &kind.value))
                 };
                 self.diagnostics.push(diagnostic.at(place));
             }

@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde_json::json;
 use windlass_model::CallId;
 use windlass_model::resolve::Resolved;
 
