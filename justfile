@@ -15,6 +15,8 @@ slow:
     WINDLASS_TEST_KILLS=300 WINDLASS_TEST_CONTAINER_KILLS=40 cargo test -p windlass-cli --test it kill -- --nocapture
 
     WINDLASS_FUZZ_SEED="$(date +%s)" WINDLASS_HOSTILE_CASES=10000 cargo test --profile optimized -p windlass-descriptor -p windlass --test hostile -- --nocapture --test-threads=1
+    # A program that embeds windlass may enable this feature. Digests and stored texts must stay the same.
+    cargo test -p windlass-model -p windlass-driver --lib --features serde_json/preserve_order
     cargo build -p windlass-cli
     scripts/chaos --seconds 3600 --runtime process,sandbox,docker --store sqlite,postgres
 
