@@ -46,7 +46,7 @@ pub(crate) fn listen_idle(grace: Duration) -> Stop {
 /// Starts to listen for SIGINT, SIGTERM and SIGHUP. This function is for commands that run no jobs. Such a command ends
 /// at the first signal.
 pub(crate) fn listen_quietly() -> Stop {
-    listen_and(Duration::ZERO, |stop| stop.request())
+    listen_and(Duration::ZERO, Stop::request)
 }
 
 /// Waits until the program that reads standard output has closed it.
