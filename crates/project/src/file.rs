@@ -242,15 +242,18 @@ fn location(reader: &mut Reader<'_>, entry: &Entry, kinds: &RuntimeKinds) -> Opt
         location.scripting.extend(word.map(|word| (key.to_owned(), word)));
     }
     location.max_jobs = field(MAX_JOBS).and_then(|node| max_jobs(reader, node));
-    // A key with a value of the wrong type is not a missing key, and the reader has already reported it. Without the
-    // value, nobody can check the location as a whole.
-    let is_read = |key: &str, is_known: bool| is_known || field(key).is_none();
-    let has_runtime = is_read("runtime", runtime.is_some());
-    let is_complete = is_read(IMAGE, location.image.is_some())
-        && settings.iter().all(|setting| is_read(setting.key, values.contains_key(setting.key)));
+    // A key with a value of the wrong type is not a missing key, and the reader has already reported it. A problem of the
+    // location as a whole may be a consequence.
+    let is_wrong = |key: &str, is_read: bool| !is_read && field(key).is_some();
+    let mut wrong: Vec<&str> = settings.iter().map(|setting| setting.key).collect();
+    wrong.retain(|key| is_wrong(key, values.contains_key(*key)));
+    let has_runtime = !is_wrong("runtime", runtime.is_some());
+    let has_image = !is_wrong(IMAGE, location.image.is_some());
     let is_certain = |misfit: &Misfit| match misfit {
         Misfit::Unknown(_) | Misfit::Key { .. } => has_runtime,
-        Misfit::NoImage { .. } | Misfit::Setting(_) => has_runtime && is_complete,
+        Misfit::NoImage { .. } => has_runtime && has_image,
+        Misfit::Setting(SettingProblem { key: Some(key), .. }) => has_runtime && !wrong.contains(key),
+        Misfit::Setting(_) => has_runtime && has_image && wrong.is_empty(),
     };
     for misfit in kinds.fit(&mut location, runtime.as_deref(), values).into_iter().filter(is_certain) {
         let (path, diagnostic) = misfit_diagnostic(misfit, kinds);

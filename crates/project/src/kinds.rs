@@ -34,7 +34,7 @@ pub trait RuntimeKind: Send + Sync {
 
     /// Checks a location of this kind, and returns the problems of the location. The caller ensures that
     /// [`Location::settings`] contains only keys that [`settings`](Self::settings) returns. If the value of a key is no
-    /// text, the caller reports only this, and ignores the returned problems.
+    /// text, the caller reports this. It then ignores the returned problems of this key and of the location as a whole.
     ///
     /// The method may change the location. For example, it may copy a setting to another field. The default accepts
     /// every location, and changes nothing.

@@ -172,11 +172,16 @@ fn a_file_with_mistakes() {
 fn every_command_reads_it() {
     let env = TestEnv::with("h_bta");
     env.write("windlass.yaml", "version: 1\nlocatoins: {}\n");
-    for args in
-        [&["status"][..], &["log", "h_bta"], &["down", "h_bta"], &["plan", "h_bta"], &["check", "h_bta"]]
-    {
+    for args in [&["down", "h_bta"][..], &["plan", "h_bta"], &["check", "h_bta"]] {
         let run = env.run(args);
         assert_eq!(run.code(), Some(2), "{run}");
+        assert!(run.stderr.contains("error[WL0311]"), "{run}");
+        assert!(run.stderr.contains("did you mean `locations`?"), "{run}");
+    }
+    // Commands that only read records warn of the key.
+    for args in [&["status"][..], &["history", "h_bta"]] {
+        let run = env.run(args);
+        assert!(run.stderr.contains("warning[WL0311]"), "{run}");
         assert!(run.stderr.contains("did you mean `locations`?"), "{run}");
     }
 }

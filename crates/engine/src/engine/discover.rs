@@ -80,6 +80,8 @@ impl EngineEnv {
         let mut found = caught(driver.discover(&context, &query)).await??;
         for instance in &mut found {
             match check_natural(&instance.natural) {
+                // The failure of the driver may name the place of the id in its output.
+                _ if instance.report.is_err() => {}
                 Ok(()) => {}
                 Err(failure) if quest.purpose == Purpose::Inventory => instance.report = Err(failure),
                 Err(failure) => return Err(failure),
