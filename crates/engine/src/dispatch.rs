@@ -291,8 +291,8 @@ impl DriverLimit {
     }
 }
 
-/// Returns a driver's answer to one call. If the driver has not answered when `overdue` resolves, the answer is
-/// a failure of the kind [`FailureKind::Lost`]: the outcome of the call is unknown.
+/// Returns a driver's answer to one call. If the driver has not answered when `overdue` resolves, the returned answer
+/// is a failure of the kind [`FailureKind::Lost`]: the outcome of the call is unknown.
 ///
 /// # Errors
 /// The driver has a fault: it panicked, did not give exactly one answer, or gave no answer in time. Jobs of the call

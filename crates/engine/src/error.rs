@@ -193,8 +193,8 @@ pub enum EngineError {
         .0.assembly, Counts::of(&.0.changes), .0.named()
     )]
     NeedsConsent(Box<DestructivePlan>),
-    /// An interrupted process can't be resumed without asking the user. The resumption needs the contained changes, and
-    /// the user has not permitted them for the interrupted process.
+    /// An interrupted process can't be resumed without asking the user. The resumption needs changes that the user has
+    /// not permitted for the interrupted process. The error lists these changes.
     #[error(
         "nobody has agreed to changes that the resumption needs: {}; to agree to them, run `{}`",
         .0, .0.command()

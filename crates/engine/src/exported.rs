@@ -71,8 +71,9 @@ impl ExportedInstance {
         }
     }
 
-    /// Tells whether the instance, with its natural id, can belong only to `factory`. This holds for the factory of the
-    /// exported application. If that factory no longer exists, it holds for each factory of the same manifest.
+    /// Tells whether `factory` may take over the exported instance without a statement of the user. The result is
+    /// `true` for the factory of the exported application. If that factory no longer exists, the result is `true` for
+    /// each factory of the same manifest.
     pub fn belongs_to(&self, factory: &AssemblyRecord) -> bool {
         self.is_owned_by(factory) || !self.is_owner_here && self.may_be_found_by(factory)
     }

@@ -203,8 +203,8 @@ impl CallContext {
         OpenRequest(&self.requests)
     }
 
-    /// Waits until the driver has been working for the time `limit`. The time in which the driver waits for an answer
-    /// of this context does not count: a runtime ends a job at the timeout of the job.
+    /// Waits until the driver has been working for the time `limit`. The time in which the driver waits for a job does
+    /// not count, because each job has a timeout of its own.
     pub(crate) async fn is_exhausted(&self, limit: Duration) {
         let mut requests = self.requests.subscribe();
         let mut left = limit;

@@ -36,7 +36,7 @@ pub(crate) async fn caught<T>(work: impl Future<Output = T>) -> Result<T, Failur
     AssertUnwindSafe(work).catch_unwind().await.map_err(|panic| panicked(&*panic))
 }
 
-/// Awaits work that is not the driver's own, such as a job of the driver.
+/// Awaits work that a driver has requested and does not execute itself, such as a job.
 ///
 /// # Errors
 /// The work panicked. The error is the text of the panic.

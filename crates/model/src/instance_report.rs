@@ -24,7 +24,8 @@ const LONGEST_NATURAL: usize = 2048;
 /// Returns the reason why a text can't be a natural id, such as `is empty`; `None` for a valid natural id. The reason
 /// does not contain the text.
 ///
-/// A natural id is the id of an instance outside of windlass. Messages and lists show the id in a line.
+/// A natural id is the id of an instance outside of windlass. The id must have no line break, because messages and
+/// lists show the id in one line.
 pub fn natural_id_problem(natural: &str) -> Option<String> {
     if natural.is_empty() {
         return Some("is empty".to_owned());

@@ -18,7 +18,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// Serializes a value with sorted members. Its text is JSON.
+/// Serializes a value with sorted members. The `Display` text of this type is JSON.
 #[derive(Debug, Clone, Copy)]
 pub struct Sorted<'a>(pub &'a Value);
 
@@ -61,7 +61,7 @@ pub fn values<K: Serialize, S: Serializer>(
 mod tests {
     use super::*;
 
-    /// The order of the members in the text differs from the sorted order only with the feature `preserve_order`.
+    /// With the feature `preserve_order`, the parsed value keeps the order of the text, which is not sorted.
     #[test]
     fn members_are_sorted_at_each_depth() {
         let text = r#"{"b":[{"d":1.5,"c":"é\n"},null],"a":{"y":{},"x":[]}}"#;

@@ -83,8 +83,8 @@ impl<W, R> PlanBuilder<W, R> {
     ///
     /// # Panics
     ///
-    /// If the step belongs to another builder, and this builder has fewer steps. Otherwise, the result is the task of
-    /// another step.
+    /// If the step belongs to another builder, the result is wrong, or the function panics because this builder has
+    /// fewer steps.
     pub fn task(&self, step: Draft) -> &Task<W> {
         &self.steps[step.node()]
     }
@@ -97,7 +97,7 @@ impl<W, R> PlanBuilder<W, R> {
     ///
     /// # Panics
     ///
-    /// If `numbers` contains fewer numbers than the builder has steps and barriers.
+    /// If `numbers` is too short. A barrier counts as a step.
     pub fn least_of_dependents(&self, mut numbers: Vec<u8>) -> Option<Vec<u8>> {
         let order = order::of(&self.steps)?;
         for step in order.into_iter().rev() {

@@ -184,8 +184,8 @@ locations:
         "`adapter`, `input` and `launch-key` of a location accept only a few words. `adapter: invoke` starts scripts by `/invoke.py` of the image. `input: json` gives them JSON, which needs no library. `launch-key: launch-instances` is for scripts that read the requests of a launch under that key.\n\n```yaml\nlocations:\n  here:\n    input: json\n```";
 }
 
-/// The codes of names in `windlass.yaml` that this program does not know, and that another program may know: a program
-/// that embeds windlass can register runtimes and drivers of its own.
+/// The codes for unknown names in `windlass.yaml`. Another program may know these names, because a program that embeds
+/// windlass can register runtimes and drivers of its own.
 pub const KNOWN_ELSEWHERE: [Code; 3] = [UNKNOWN_KEY, UNKNOWN_RUNTIME, UNKNOWN_DRIVER];
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ impl Project {
     /// runtime, driver or key of `windlass.yaml` is only a warning: the program that creates the records may know it.
     ///
     /// # Errors
-    /// The other errors of [`open`](Self::open).
+    /// The errors of [`open_with`](Self::open_with), except those that are warnings here.
     pub fn open_to_read(
         start: &Path,
         fallback: &Path,

@@ -32,8 +32,8 @@ use crate::role::Role;
 ///
 /// The table has three exceptions:
 ///
-/// - The job of the action was not lost, and the [instance was converging](Question::Settled). If no flag is true, the
-///   observation is "reached". If only `active` is true, the observation is "reached", except for Stop and destroy.
+/// - The instance was converging, and the job of the action was not lost ([`Question::Settled`]). Then the last two
+///   rows give "reached" for all actions, except that an active instance still differs after Stop and destroy.
 /// - An application is destroyed, and the job of the destroy script was not lost. The observation is converging until
 ///   the health check reports that the instance is gone or that `failed` is true.
 /// - The health check reports no status, and the second exception does not apply. If the recorded status is converging,

@@ -33,7 +33,7 @@ pub enum ExceededLimit {
     Passes,
     /// [`Limits::time`].
     Time,
-    /// [`Limits::output`], by a value that an expression refers to.
+    /// [`Limits::output`]. A value that an expression refers to exceeds the limit.
     Output,
     /// The fixed limit of 2000 levels of lists and maps in a value.
     Levels,

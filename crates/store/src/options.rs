@@ -17,7 +17,7 @@ pub const POLL_EVERY: Duration = Duration::from_millis(100);
 
 /// Options for opening a store. `Own` contains the options of one kind of store.
 ///
-/// The methods with the names of the fields set the fields. An implementation of [`Store`](crate::Store) reads the
+/// Each field has a method of the same name that sets the field. An implementation of [`Store`](crate::Store) reads the
 /// fields.
 #[derive(Clone)]
 #[non_exhaustive]

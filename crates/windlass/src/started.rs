@@ -198,9 +198,10 @@ pub struct Following {
     process: ProcessId,
     /// Whether the stream contains the events of the preparation.
     is_prepared_here: bool,
-    /// Whether an event of the process was read. An event without a process then belongs to no preparation.
+    /// Whether an event of the process was read. Until then, an event without a process belongs to the preparation of
+    /// the process.
     has_begun: bool,
-    /// Fails when the process no longer runs in this program.
+    /// A wait for a change of this value fails when the process no longer runs in this program.
     running: watch::Receiver<()>,
     /// Whether the process has ended or was interrupted.
     is_over: bool,
@@ -260,7 +261,8 @@ impl Following {
         Ok(events)
     }
 
-    /// Tells whether an event belongs to the process or to its preparation. The end of an earlier process does not.
+    /// Tells whether an event belongs to the process or to its preparation. The preparation may end an earlier process.
+    /// The result for this end is `false`.
     fn concerns(&self, event: &EventRecord) -> bool {
         if event.draft.process == Some(self.process) {
             return true;

@@ -198,8 +198,8 @@ pub(crate) struct DiscoverArgs {
     /// instances
     #[arg(long)]
     pub(crate) exported: bool,
-    /// Also adopt the instance with this natural id if an application of another factory has the same id. Use this option
-    /// only if they are two instances, such as in two clouds
+    /// Adopt the found instance with this natural id, although an application of another factory has the same id. Use
+    /// this option only if the two factories find different instances, such as in two clouds
     #[arg(long = "same-id", value_name = "ID")]
     pub(crate) same_ids: Vec<String>,
     #[command(flatten)]

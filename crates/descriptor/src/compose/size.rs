@@ -114,9 +114,9 @@ fn given(composer: &Composer<'_>, template: &Template, diagnostic: Diagnostic) -
     }
 }
 
-/// Returns the error about a key such as `quantity: ${nodes}`, if the property `nodes` contains null, a list or a
-/// map. The error has the place of this property's value. A parameter that no file contains has no place: the error then
-/// has the place of the key, `number`. Returns `None` if the property contains a text.
+/// Returns the error about a key such as `quantity: ${nodes}`, if the property `nodes` contains null, a list or a map.
+/// The error has the place of this property's value. If the value comes from the command line, the error has the place
+/// of the key, `number`. Returns `None` if the property contains a text.
 fn collection(composer: &Composer<'_>, template: &Template, number: Place) -> Option<Diagnostic> {
     let (value, read) = composer.followed(template.clone()).ok()?;
     let sort = match value {

@@ -60,7 +60,7 @@ composition:
     assert_snapshot!(null.messages(&shop.replace("nodes: {default: 2}", "nodes: {}")), @"a.yaml:7:45: error[WL0120]: a whole number from 0 is needed, and `nodes` has no value");
 }
 
-/// A parameter that is not given in a file has no place.
+/// A parameter that is not given in a file has no file and no line.
 #[test]
 fn a_parameter_for_a_number_is_a_list_or_a_map() {
     let shop = "name: assembly::shop::1.0

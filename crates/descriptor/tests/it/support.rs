@@ -37,7 +37,8 @@ pub(crate) struct World {
     catalog: MemoryCatalog,
     existing: Vec<Existing>,
     parameters: BTreeMap<String, Value>,
-    /// The results of searches, by the name of the reference's element. Without a result, nothing is searched for.
+    /// The results of the simulated searches, by the name of the reference's element. For other references, no search
+    /// takes place.
     searched: BTreeMap<ElementName, Result<Vec<Existing>, String>>,
 }
 

@@ -241,8 +241,8 @@ impl<'e> FoundRecorder<'e> {
         Ok(end)
     }
 
-    /// Reads the records of a known application, and converts the report of a discovery about its instance to the answer
-    /// of a health check. If the report can't concern the application, returns the end of the check instead.
+    /// Reads the records of a known application, and converts the report of a discovery about its instance to the
+    /// answer of a health check. If the report can't be used, returns the result of the check instead.
     async fn answered(
         &self,
         name: &AssemblyName,
@@ -279,7 +279,8 @@ impl<'e> FoundRecorder<'e> {
     }
 }
 
-/// The report of a discovery about the instance of a known application, with the records of the application.
+/// A discovery has found the instance of a known application. The value contains the report about the instance, and the
+/// records of the application.
 struct FoundAnswer {
     before: Revision,
     world: World,

@@ -81,7 +81,7 @@ impl DestructivePlan {
 }
 
 /// The removals and replacements that a resumed process omits, because the user has not permitted them for the
-/// interrupted process. Its text lists the parts, each with the reason.
+/// interrupted process. The `Display` text of this type lists the parts, each with the reason.
 #[derive(Debug, Clone)]
 pub struct OmittedChanges {
     changes: Vec<ElementChange>,
@@ -89,7 +89,8 @@ pub struct OmittedChanges {
 }
 
 impl OmittedChanges {
-    /// Creates the value for the omitted `changes` of the process that resumes `intent` on the assembly `name`.
+    /// A process resumes `intent` on the assembly `name`, and omits `changes`. Creates the description of these
+    /// changes.
     pub(super) fn new(changes: Vec<ElementChange>, name: &AssemblyName, intent: &Intent) -> Self {
         let command = match intent {
             Intent::Heal(part) if part.as_str() == name.as_str() => format!("windlass heal {name} --all"),

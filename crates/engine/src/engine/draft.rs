@@ -128,8 +128,8 @@ pub(super) struct Before {
     pub(super) goal: State,
     pub(super) descriptor: DescriptorName,
     pub(super) references: BTreeSet<AssemblyName>,
-    /// The process of an open call, whose end is not recorded. Only a preview sets this field: before all other plans, the
-    /// open calls have ended, or are pending.
+    /// The process of an open call. A call is open if its end is not recorded. Only the draft of a preview sets this
+    /// field.
     pub(super) open: Option<ProcessId>,
 }
 

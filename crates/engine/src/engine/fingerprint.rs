@@ -41,10 +41,9 @@ pub fn fingerprint(of: &impl Serialize) -> Value {
 /// Removes the origins of declarations. Data of the user may have the name `origin`, too. Such data stay:
 ///
 /// - The diff contains values of properties as plain JSON (`Shown::Value`). The function changes nothing in them.
-/// - A property or an output may have the name `origin`. It can't look like an [`Origin`], because it is a record of the
-///   model.
-/// - A template may contain a map with the key `origin`. A template contains no JSON numbers and no `null`: a value such
-///   as `3` is a text.
+/// - A property or an output may have the name `origin`. Its declaration does not have the fields of an [`Origin`].
+/// - A template may contain a map with the key `origin`. This map can't look like an [`Origin`], which contains JSON
+///   numbers: in a template, even `3` is a text.
 fn strip(value: &mut Value) {
     match value {
         Value::Object(entries) if is_shown(entries) => {}

@@ -83,8 +83,7 @@ impl PendingCalls {
         awaited.map(|call| call.record.id.clone()).collect()
     }
 
-    /// Returns the calls for whose instances windlass must wait because no plan is possible without the instances. `refusal`
-    /// is the reason why no plan is possible.
+    /// Returns the calls that must end before a plan is possible. `refusal` is the reason why no plan is possible.
     pub(super) fn awaited_after(&self, refusal: &EngineError) -> Vec<CallId> {
         let needed = match refusal {
             EngineError::Lifecycle(LifecycleError::NeedsExcepted { needs, .. }) => needs,

@@ -32,8 +32,7 @@ impl Upkeep<'_> {
     /// An error if the new name is in use or has a history. An error if one of the assemblies is leased, was
     /// interrupted, or has a pending request. After an error, nothing has changed.
     ///
-    /// An interrupted process of another assembly does not matter if only the history of this assembly contains the old
-    /// name.
+    /// Another assembly may have been interrupted if only its history contains the old name.
     pub async fn rename(
         &self,
         renaming: &Renaming,
@@ -122,7 +121,8 @@ impl Upkeep<'_> {
     }
 
     /// Refuses the assembly `other` if it has an interrupted process, and its present records contain the old name. If
-    /// only its history contains the old name, the next intent does not depend on it, so the process may be interrupted.
+    /// only its history contains the old name, the interrupted process does no harm, because the next intent does not
+    /// read the history.
     async fn is_finished_or_free_of(
         &self,
         renaming: &Renaming,

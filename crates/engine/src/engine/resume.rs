@@ -24,8 +24,8 @@ pub enum Resumed {
     Ended(Box<ProcessRecord>),
 }
 
-/// Returns the failed process of an assembly whose demanded rollback has not begun; `None` if there is no such process.
-/// Only a process that a daemon has executed counts.
+/// Returns the failed process of an assembly if this process demands a rollback, and the rollback has not begun.
+/// Otherwise, returns `None`. Only a process that a daemon has executed counts.
 ///
 /// # Errors
 /// An error of the store.
@@ -59,7 +59,7 @@ pub fn may_demand_rollback(assembly: &AssemblyRecord) -> bool {
 /// - The process calls a command ([`Intent::Call`]). The function only determines the outcome of the call, and does not
 ///   call the command again.
 /// - A user has asked the process to stop. It has now ended as Cancelled.
-/// - The process has ended meanwhile, and demands no rollback, or its rollback has begun.
+/// - The process has ended meanwhile. It demands no rollback, or its rollback has already begun.
 ///
 /// # Errors
 /// The errors of [`Engine::prepare`].

@@ -211,7 +211,8 @@ impl Engine {
     }
 
     /// Completes the records of the open calls: afterwards, each record tells where the last attempt of its call was
-    /// made. The first attempt was made where the process of the call was executed. This process may have ended.
+    /// made. The record of a first attempt lacks this place. The place is then that of the call's process, even if this
+    /// process has ended.
     async fn locate(&self, snapshot: &mut Snapshot) -> Result<(), EngineError> {
         let mut known: HashMap<ProcessId, Option<String>> =
             snapshot.processes.iter().map(|process| (process.id, process.from.clone())).collect();

@@ -266,7 +266,7 @@ fn referring(others: &[&str]) -> Desired {
     desired
 }
 
-/// Returns what a rollback of `t` to its first version would make it refer to.
+/// Returns the references that `t` would have after a rollback to its first version.
 async fn first_references(rig: &Rig) -> BTreeSet<AssemblyName> {
     rig.store.versions(&assembly_name("t")).await.unwrap()[0].assembly.references.clone()
 }

@@ -252,7 +252,7 @@ async fn a_demanded_rollback_is_resumed() {
 }
 
 /// `a` reads an output of `b`. The first `up` is killed when `a` is Active and its inputs are outdated. The daemon must
-/// name the replacement that it omits, and the named command must execute it.
+/// name the replacement that it omits, and the command that executes the replacement. This command must work.
 #[tokio::test(start_paused = true)]
 async fn an_omitted_replacement_is_named() {
     for after in 1..300 {

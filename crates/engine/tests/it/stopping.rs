@@ -528,8 +528,8 @@ async fn a_call_that_is_left_open_keeps_its_origin() {
     assert!(matches!(&open[..], [call] if call.from == Some(rig.home.clone())), "{open:?}");
 }
 
-/// A plan can need the instance of a converging call, so that the plan is refused if the part counts as failed. windlass
-/// must wait for the instance before it refuses the intent.
+/// An intent needs a part whose instance is converging. If the part counted as failed, windlass would refuse the
+/// intent. So windlass must wait for the instance first.
 #[tokio::test(start_paused = true)]
 async fn an_intent_that_needs_a_converging_instance_waits_for_it() {
     let sketch = Sketch::new(&["a", "b"]).relate("a", "b").made_before_target();

@@ -78,7 +78,7 @@ pub struct Options {
     /// If the plan changes such a group in batches, it repeats the pause before the first batch.
     pub paused: BTreeSet<ElementName>,
     /// The parts whose state is uncertain, because their last transition has not ended. A part in this set may be
-    /// complete, so the plan does not remove the parts that it depends on, except together with it.
+    /// complete. So the plan removes the dependencies of such a part only together with the part.
     pub converging: BTreeSet<ElementName>,
 }
 

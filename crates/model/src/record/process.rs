@@ -266,8 +266,9 @@ pub struct ProcessRecord {
     pub ended: Option<Timestamp>,
     /// The reason why the process did not complete; none if it completed or still runs.
     pub reason: Option<String>,
-    /// The rollback that a failed process demands. It begins without a further request. If windlass ends before that, the
-    /// next retry executes the rollback. If a daemon executed the process, the next daemon executes the rollback, too.
+    /// The rollback that a failed process demands. It begins without a further request. If windlass ends before the
+    /// rollback has begun, the next retry executes the rollback. If a daemon executed the process, the next daemon can
+    /// also do this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follow_up: Option<Intent>,
 }

@@ -50,8 +50,8 @@ async fn active() {
     "#);
 }
 
-/// The instance was converging. Its status says that the change has ended, so each action has succeeded whose effect the
-/// status does not contradict.
+/// The instance was converging, and its status says that the change has ended. Then an action has succeeded, unless its
+/// effect contradicts the status.
 #[tokio::test]
 async fn settled() {
     insta::assert_snapshot!(seen_for(Question::Settled, "instances: {i-1: {$set: {status.flags.active: true}}}").await, @r#"

@@ -23,8 +23,8 @@ pub(super) struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// Returns the identity of the file at `path`. The caller opens the file afterwards. Otherwise, the path could
-    /// already name another file than the opened one.
+    /// Returns the identity of the file at `path`. The caller must call this function before it opens the file. After
+    /// the opening, the path could already name another file.
     pub(super) fn of(path: &Path) -> Result<Self, StoreError> {
         let shown = Arc::new(path.to_owned());
         // The program may change its working folder.

@@ -107,8 +107,8 @@ struct State {
     failure: Option<StoreError>,
     /// Delay between applying a batch and reporting it as durable.
     latency: Duration,
-    /// The error that renewals and releases of leases, and queries of stop requests return; none if there is no
-    /// outage.
+    /// The error of an outage; none if there is no outage. During an outage, renewals of leases, releases of leases and
+    /// queries of stop requests fail.
     outage: Option<StoreError>,
     /// The assemblies whose events can't be written any more.
     sabotaged: BTreeSet<AssemblyName>,
@@ -161,7 +161,8 @@ impl MemoryStore {
         self.state().latency = latency;
     }
 
-    /// Makes renewals and releases of leases, and queries of stop requests fail with `error`; `None` ends the outage.
+    /// Begins an outage: each renewal of a lease, each release of a lease and each query of stop requests fails with
+    /// `error`. `None` ends the outage.
     pub fn set_outage(&self, error: Option<StoreError>) {
         self.state().outage = error;
     }

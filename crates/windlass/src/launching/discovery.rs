@@ -35,8 +35,8 @@ pub struct DiscoverOptions {
     pub dry_run: bool,
     /// Whether the discovery also adopts the instances of exported applications.
     pub exported: bool,
-    /// Natural ids that belong to several instances. The discovery also adopts an instance with such an id if an
-    /// application of another factory has an instance of the same id. The configurations of the two factories must
+    /// Natural ids that the user states to belong to several instances. The discovery adopts an instance with such an
+    /// id, although an application of another factory has the same id. The configurations of the two factories must
     /// differ.
     pub same_ids: Vec<String>,
 }

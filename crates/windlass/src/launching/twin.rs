@@ -3,8 +3,8 @@
 //!
 //! A twin is another factory of the same manifest with the same configuration, so both find the same instances. Two
 //! factories with different configurations may find the same instances, too: they may differ only in their credentials,
-//! for example. windlass can't know this. So the manifest and the natural id identify an instance, and only the user can
-//! state that two instances have the same natural id.
+//! for example. windlass can't know this. So windlass takes instances with the same manifest and the same natural id
+//! for one instance, unless the user states that they are different.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -76,8 +76,8 @@ impl Twins {
     }
 
     /// Returns the reason why the factory `by` must not adopt the instance `natural`; `None` if no other factory of the
-    /// same manifest manages an instance of this id. `same_ids` contains the ids of which the user has stated that they
-    /// belong to several instances. This statement has no effect on the instances of twins.
+    /// same manifest manages an instance of this id. `same_ids` contains natural ids that, as the user has stated,
+    /// belong to several instances. For a factory with the same configuration as `by`, the statement has no effect.
     pub(super) fn refusal(&self, by: &AssemblyName, natural: &str, same_ids: &[String]) -> Option<String> {
         let Owner { factory, application, is_twin } = self.by_natural.get(natural)?;
         if *is_twin {

@@ -52,7 +52,7 @@ async fn a_declined_process_is_cancelled() {
     assert_eq!(project.windlass.views().status(Some(&shop())).await.unwrap().assemblies[0].parts.active, 0);
 }
 
-/// Returns the processes whose end a program sees that follows a process to its end.
+/// Follows a process until the stream ends. Returns the processes whose ends are in the stream.
 async fn ends(mut following: Following) -> Vec<ProcessId> {
     let mut ends = Vec::new();
     while let Some(events) = following.next().await.unwrap() {
@@ -62,8 +62,8 @@ async fn ends(mut following: Following) -> Vec<ProcessId> {
     ends
 }
 
-/// A program follows a process that resumes an interrupted process. The stream must end with its own process, and must
-/// not contain the end of the interrupted one.
+/// A program follows a process that resumes an interrupted process. The stream must end with the resuming process, and
+/// must not contain the end of the interrupted one.
 #[tokio::test]
 async fn following_ends_with_its_own_process() {
     let project = Shop::new();

@@ -14,7 +14,7 @@ use windlass::model::name::DriverKind;
 use windlass::model::record::FailureKind;
 use windlass::model::{Action, Transition};
 
-/// A driver that publishes the property `size` as the output `is`, on Install and on Reconfigure. A test can
+/// A driver. On Install and Reconfigure, it publishes the property `size`, as an output with the name `is`. A test can
 /// hold its calls, and can make them fail.
 #[derive(Clone)]
 pub(crate) struct Echo(Arc<Gate>);

@@ -41,7 +41,7 @@ fn settings_are_shown_without_passwords() {
     assert!(shown.contains("postgres://me@db/shop") && !shown.contains("hunter22"), "{shown}");
 }
 
-/// A test of a kind of runtime creates the context of a project itself.
+/// A test of a kind of runtime can create a context without a project.
 #[test]
 fn a_context_is_created_for_a_test() {
     let mut context = RuntimeContext::new("state");

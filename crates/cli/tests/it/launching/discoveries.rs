@@ -211,8 +211,10 @@ pub(super) fn second_factory(env: &TestEnv, name: &str, cloud: &str) {
     env.ok(&["env", "service", "add", name, name]);
 }
 
-/// Two environments have factories with the same configuration, so both discoveries find the same machines. Each machine
-/// is an application of one factory only. A factory of another cloud may use the same natural id, if the user states this.
+/// Two environments have factories with the same configuration, so both discoveries find the same machines. Each
+/// machine is an application of one factory only. In a third environment, the factory has another cloud. An instance of
+/// this cloud has the same natural id as one of the machines. windlass must adopt this instance only if the user passes
+/// `--same-id`.
 #[test]
 fn a_machine_belongs_to_one_factory() {
     let env = cloud();
@@ -241,8 +243,8 @@ fn a_machine_belongs_to_one_factory() {
 }
 
 /// The configurations of two factories differ only in a secret map. windlass can't know whether both factories find the
-/// same machines. So it must permit both factories to have an application with the same natural id, if the user states that
-/// they are two machines.
+/// same machines. If both find a machine with the same natural id, windlass must adopt the second machine only if the
+/// user passes `--same-id`.
 #[test]
 fn factories_with_different_secret_maps_are_no_twins() {
     let env = cloud();

@@ -89,8 +89,8 @@ fn an_exported_instance_outlives_its_factory() {
     assert_snapshot!(env.ok(&["app", "discover", "staging"]).out(), @"i-one: adopted, application `machine-i-one`");
 }
 
-/// After an export, the factory of the application gets another configuration. Its former twin still finds the instance,
-/// and must not adopt it.
+/// Two factories have the same configuration. An application of the first factory is exported, and then this factory
+/// gets another configuration. The second factory still finds the instance, and must not adopt it.
 #[test]
 fn an_exported_instance_does_not_depend_on_configurations() {
     let env = cloud();

@@ -237,7 +237,7 @@ fn machines(env: &TestEnv) -> usize {
     env.files().iter().filter(|file| file.starts_with("cloud/i-")).count()
 }
 
-/// Returns the number of lines in the trace of the scripts that begin with `what`.
+/// The scripts write a trace. Returns the number of its lines that begin with `what`.
 fn count(env: &TestEnv, what: &str) -> usize {
     trace(env).iter().filter(|line| line.starts_with(what)).count()
 }

@@ -222,8 +222,8 @@ impl Session {
         Some((calls, preview))
     }
 
-    /// A process has begun. Asserts that its preview contains the changes of the parts whose converging `calls` the process
-    /// has ended.
+    /// A process has begun, and has ended some of the converging `calls`. Asserts that the preview of the process
+    /// contained the changes of the parts of these calls.
     async fn is_previewed(&self, calls: &[CallRecord], preview: &Preview) {
         for call in calls {
             let history = self.rig.store.process_history(call.process).await.expect("it is readable");

@@ -269,7 +269,8 @@ impl World {
         waits
     }
 
-    /// Returns a random observation of an instance that is converging. If the call was lost, the observation is exact.
+    /// Returns the observation of an instance that is converging. If the call was not lost, the observation is a random
+    /// one that does not end the call.
     pub(super) fn not_ready(&self, call: &Call) -> Observation {
         if call.question != Question::Settled {
             return Observation::Converging;
