@@ -154,7 +154,7 @@ fn structure(dice: &mut Dice, depth: usize) -> String {
     }
 }
 
-/// Generates a document with a lambda and a template that other fields refer to, and with stubs.
+/// Generates a document and its stubs. The document has a lambda and a template, to which other fields refer.
 fn document(dice: &mut Dice, control: bool) -> String {
     let mut text = "v: 5\nw: {x: foo, v: 7}\nl: [1, 2]\n".to_owned();
     for key in KEYS {
