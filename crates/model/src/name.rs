@@ -347,7 +347,7 @@ pub enum DescriptorKind {
 }
 
 impl DescriptorKind {
-    /// Returns the word used in descriptor names.
+    /// Returns the first word of the names of such descriptors, such as `assembly` in `assembly::shop::1.0`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Assembly => "assembly",

@@ -19,8 +19,7 @@ pub(super) enum Script {
     HealthCheck,
     Reconfigure,
     Discover,
-    /// The script of a command. The text is the id under which the manifest's component declares the command, for
-    /// example `control.reboot`.
+    /// The script of a command. The field contains the id of the command in the manifest, such as `control.reboot`.
     Command(String),
 }
 
