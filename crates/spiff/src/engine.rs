@@ -25,7 +25,7 @@ use crate::{Features, Limits, Outside};
 #[non_exhaustive]
 pub enum SpiffError {
     /// Some nodes of a document have no value, or the processing has exceeded a limit. In the second case, the field
-    /// [`exceeded`](Unresolved::exceeded) names the limit.
+    /// [`exceeded`](field@Unresolved::exceeded) names the limit.
     #[error("{0}")]
     Unresolved(Unresolved),
     /// A text is not a valid document.

@@ -37,7 +37,7 @@ pub enum ExceededLimit {
     Output,
     /// The fixed limit of 2000 levels of lists and maps in a value.
     Levels,
-    /// A limit of a function. The function returned [`FunctionError::Limit`](crate::FunctionError::Limit).
+    /// A limit of a function, which returned [`FunctionError::Limit`](crate::functions::FunctionError::Limit).
     Function,
 }
 
