@@ -135,8 +135,8 @@ impl Call {
 /// The answer of a driver: the changes, and whether the instance has settled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// The natural id of the instance, if the driver has chosen or confirmed one. The engine refuses an id that is empty,
-    /// contains control characters, or is longer than 2048 bytes.
+    /// The natural id of the instance, if the driver has chosen or confirmed one. The engine refuses an id that is
+    /// empty, contains control characters, or is longer than 2048 bytes.
     pub natural: Option<String>,
     /// The updates of the instance document, in their JSON form; null for no update.
     pub updates: Value,

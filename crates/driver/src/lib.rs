@@ -76,7 +76,7 @@ pub use masking::texts;
 pub use package::{Binding, Bindings, CommandArgument, Package};
 pub use problem::{Declaration, PackageProblem};
 pub use program::NeededProgram;
-pub use registry::Registry;
+pub use registry::{Registry, panic_text};
 pub use settings::{CallSettingError, CallSettings, duration_schema, setting, text_of_setting};
 pub use stop::Stop;
 pub use unrecorded::Unrecorded;

@@ -366,8 +366,8 @@ mod tests {
         assert_eq!(package.digest(), package.clone().with_pins(sorted).digest());
     }
 
-    /// A program that embeds windlass may enable the feature `preserve_order` of `serde_json`. Then the members of a JSON
-    /// object stay in the order of the file. The digest must be the one that all other programs compute and store.
+    /// A program that embeds windlass may enable the feature `preserve_order` of `serde_json`. Then the members of a
+    /// JSON object stay in the order of the file. The digest must be the one that all other programs compute and store.
     #[test]
     fn the_digest_does_not_depend_on_the_features_of_serde_json() {
         let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();

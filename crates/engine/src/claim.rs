@@ -29,9 +29,9 @@ pub fn claimed(natural: &str, by: &AssemblyName) -> Failure {
     Failure::new(FailureKind::AlreadyExists, message)
 }
 
-/// Reserves the natural id in `report` for the launched application, whose lease is `lease`. `secrets` are the secrets of
-/// the call that launches the application. If the natural id contains a secret, the function does not reserve the id. The
-/// call then fails later, because the engine refuses such a report.
+/// Reserves the natural id in `report` for the launched application, whose lease is `lease`. `secrets` are the secrets
+/// of the call that launches the application. If the natural id contains a secret, the function does not reserve the
+/// id. The call then fails later, because the engine refuses such a report.
 ///
 /// If the instance belonged to an exported application before, windlass no longer treats it as exported.
 ///

@@ -136,8 +136,8 @@ fn is_same(content: &Exported, created: Option<Timestamp>) -> bool {
     created.is_some_and(|created| content.created.is_none_or(|of| of == created))
 }
 
-/// Returns the keys of the documents which record that the instance `natural` was exported. `owner` is the factory of the
-/// application that has the instance now.
+/// Returns the keys of the documents which record that the instance `natural` was exported. `owner` is the factory of
+/// the application that has the instance now.
 pub(crate) async fn keys_of(
     store: &dyn Store,
     (owner, natural): (&AssemblyName, &str),
@@ -152,8 +152,8 @@ pub(crate) async fn keys_of(
     Ok(found.into_iter().map(|instance| instance.key).collect())
 }
 
-/// Drops the documents which record that the instance `natural` was exported, because the launch of the application `name`
-/// has reported this instance.
+/// Drops the documents which record that the instance `natural` was exported, because the launch of the application
+/// `name` has reported this instance.
 pub(crate) async fn forget_launched(
     store: &dyn Store,
     name: &AssemblyName,
@@ -166,8 +166,8 @@ pub(crate) async fn forget_launched(
     Ok(())
 }
 
-/// Returns the present name of the factory of an exported application; `None` if the factory no longer exists, or if this
-/// store did not make the export.
+/// Returns the present name of the factory of an exported application; `None` if the factory no longer exists, or if
+/// this store did not make the export.
 pub(crate) async fn present_factory(
     store: &dyn Store,
     transfer: &TransferId,
@@ -218,7 +218,8 @@ async fn for_each(
     }
 }
 
-/// Reads the content of a document. Returns `None` if a newer version of windlass has stored the document in a newer format.
+/// Reads the content of a document. Returns `None` if a newer version of windlass has stored the document in a newer
+/// format.
 fn read(version: u32, body: Value) -> Option<Exported> {
     (version <= VERSION).then(|| serde_json::from_value(body).ok())?
 }

@@ -6,15 +6,11 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use futures::FutureExt as _;
+use windlass_driver::panic_text;
 use windlass_model::record::{Failure, FailureKind};
 
-fn text_of(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it did not say why")
-}
-
 fn panicked(panic: &(dyn Any + Send)) -> Failure {
-    let text = text_of(panic);
+    let text = panic_text(panic);
     let message = format!("its driver panicked: {text}; please report this as a bug of the driver");
     Failure::new(FailureKind::Protocol, message)
 }
@@ -41,7 +37,7 @@ pub(crate) async fn caught<T>(work: impl Future<Output = T>) -> Result<T, Failur
 /// # Errors
 /// The work panicked. The error is the text of the panic.
 pub(crate) async fn caught_text<T>(work: impl Future<Output = T>) -> Result<T, String> {
-    AssertUnwindSafe(work).catch_unwind().await.map_err(|panic| text_of(&*panic).to_owned())
+    AssertUnwindSafe(work).catch_unwind().await.map_err(|panic| panic_text(&*panic).to_owned())
 }
 
 /// Returns the answer of a driver to one call.

@@ -79,8 +79,8 @@ pub struct Preserve {
 /// use windlass_spiff::{Engine, Features, yaml};
 /// use windlass_source::Source;
 ///
-/// let template = Source::new("template.yaml", "url: (( \"https://\" host \":\" port ))\nhost: (( merge ))\nport: 443\n");
-/// let stub = Source::new("stub.yaml", "host: example.org\nport: 8443\n");
+/// let template = Source::new("template.yaml", "url: (( \"https://\" host \":\" port ))\nhost: (( merge ))\nport:
+/// 443\n"); let stub = Source::new("stub.yaml", "host: example.org\nport: 8443\n");
 ///
 /// let engine = Engine::new().with_features(Features::ALL);
 /// let result = engine.process_texts(&template, &[stub])?;

@@ -216,8 +216,8 @@ impl fmt::Display for Warning {
 pub struct NotViable {
     /// The path of the operation.
     pub path: Path,
-    /// Path of the existing value, such as `status`. The operation has the same path, or a path below this path. The path
-    /// without keys stands for the whole document.
+    /// Path of the existing value, such as `status`. The operation has the same path, or a path below this path. The
+    /// path without keys stands for the whole document.
     pub obstacle: Path,
     /// Description of the value that the operation requires at the path `obstacle`: "a map" or "a list".
     pub expected: &'static str,

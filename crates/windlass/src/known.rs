@@ -70,8 +70,8 @@ impl Windlass {
     }
 
     /// Returns the project's store, so that the caller can read the assembly `name` from it. If the project has no
-    /// store, the assembly does not exist, and the method fails with [`EngineError::Unknown`]. If the project has no state
-    /// folder, the method fails with [`Error::NoState`].
+    /// store, the assembly does not exist, and the method fails with [`EngineError::Unknown`]. If the project has no
+    /// state folder, the method fails with [`Error::NoState`].
     pub(crate) async fn store_of(&self, name: &AssemblyName) -> Result<Arc<dyn Store>, Error> {
         if let Some(store) = self.store(false).await? {
             return Ok(store);

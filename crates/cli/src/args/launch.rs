@@ -24,7 +24,8 @@ pub(crate) enum LaunchCommand {
 
 /// Launch an application or a factory.
 ///
-/// The launch script of the latest revision runs at the location of the environment. The new application is an assembly, so
+/// The launch script of the latest revision runs at the location of the environment. The new application is an
+/// assembly, so
 /// `windlass status`, `log`, `history`, `retry` and `cancel` work for it. A launch never changes an existing assembly.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -63,8 +64,8 @@ pub(crate) struct LaunchArgs {
 ///
 /// The destroy script runs. Then the health check is polled until a script reports a status with all flags false, which
 /// means that the application no longer exists. The history stays. An application that other applications refer to is
-/// destroyed only with --force. If a script of the application's revision has a mistake, publish a corrected revision, and
-/// run its scripts with --latest.
+/// destroyed only with --force. If a script of the application's revision has a mistake, publish a corrected revision,
+/// and run its scripts with --latest.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -63,9 +63,10 @@ pub(crate) struct HistoryArgs {
 
 /// Remove old processes and versions from the state.
 ///
-/// An ended process is removed if it is older than --older, and not among the newest --keep processes of its assembly. Its
-/// steps, calls, jobs, logs and events are removed too. Old versions are removed by the same rule; a `rollback` to them is
-/// then impossible. Open processes, undecided calls and the versions in use are kept. `windlass run` prunes once a day.
+/// An ended process is removed if it is older than --older, and not among the newest --keep processes of its assembly.
+/// Its steps, calls, jobs, logs and events are removed too. Old versions are removed by the same rule; a `rollback` to
+/// them is then impossible. Open processes, undecided calls and the versions in use are kept. `windlass run` prunes
+/// once a day.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 `retention:` in `windlass.yaml` sets both limits:

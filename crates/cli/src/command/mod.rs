@@ -346,8 +346,8 @@ fn input(args: &AssemblyArgs) -> Result<AssemblyInput, ExitCode> {
     with_parameters(input, &args.parameters, &files, &args.inventory)
 }
 
-/// Tells whether an `up` has a part both in `--except` and in `--target` or `--replace`, and prints an error about the first
-/// such part.
+/// Tells whether an `up` has a part both in `--except` and in `--target` or `--replace`, and prints an error about the
+/// first such part.
 fn parts_contradict(parts: &PartsArgs) -> bool {
     let PartsArgs { target, replace, except, .. } = parts;
     contradict("--target", target, except) || contradict("--replace", replace, except)

@@ -439,8 +439,9 @@ async fn run_one(
     ended
 }
 
-/// Waits for events. At the end of the stream, never returns. If the store stops answering, prints a message. When the store works again, prints another
-/// message. If the process itself fails because of the store, the error of the process is printed in addition.
+/// Waits for events. At the end of the stream, never returns. If the store stops answering, prints a message. When the
+/// store works again, prints another message. If the process itself fails because of the store, the error of the
+/// process is printed in addition.
 async fn next_events(following: &mut Following, outage: &mut Outage) -> Vec<EventRecord> {
     loop {
         // `next` would wait for the next event. After a failure, `ready` is called instead: it returns at

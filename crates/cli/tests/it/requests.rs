@@ -35,8 +35,8 @@ fn healing() -> (TestEnv, Running) {
     (env, keeper)
 }
 
-/// Returns the assembly of [`gated`], and a daemon that has received SIGTERM during a heal. The daemon waits for the Stop
-/// of the box.
+/// Returns the assembly of [`gated`], and a daemon that has received SIGTERM during a heal. The daemon waits for the
+/// Stop of the box.
 fn stopping() -> (TestEnv, Running) {
     let (env, keeper) = healing();
     until("it stops the box", || env.trace().last().is_some_and(|last| last == "Stop"));

@@ -632,8 +632,8 @@ fn a_script_that_outlives_the_command_counts() {
     assert_eq!(env.trace(), ["Install", "Start"]);
 }
 
-/// After an interruption, the location lacks a secret. The call stays open, and its result is found as soon as the secret
-/// is there again. The script does not run a second time.
+/// After an interruption, the location lacks a secret. The call stays open, and its result is found as soon as the
+/// secret is there again. The script does not run a second time.
 #[test]
 fn a_call_without_its_location_stays_open() {
     let env = TestEnv::small("effect: once", &[("Install", GATE), ("Start", "")]);

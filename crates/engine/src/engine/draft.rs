@@ -405,8 +405,8 @@ fn surplus(record: &AssemblyRecord, versions: &[VersionRecord]) -> BTreeSet<Elem
     left
 }
 
-/// Returns the changes that need the user's consent: the removals and replacements of installed parts. `surplus` contains
-/// the temporary nodes of a rolling change, whose removal needs no consent.
+/// Returns the changes that need the user's consent: the removals and replacements of installed parts. `surplus`
+/// contains the temporary nodes of a rolling change, whose removal needs no consent.
 fn destroyed<'a>(
     diff: &'a Diff,
     surplus: &'a BTreeSet<ElementName>,
@@ -415,8 +415,8 @@ fn destroyed<'a>(
     diff.elements.iter().filter(destroys)
 }
 
-/// Returns the error of a resumption whose plan fails because it omits the changes `unpermitted`. Any other error stays as
-/// it is. `name` is the name of the assembly, and `intent` is the resumed intent.
+/// Returns the error of a resumption whose plan fails because it omits the changes `unpermitted`. Any other error stays
+/// as it is. `name` is the name of the assembly, and `intent` is the resumed intent.
 fn not_permitted(
     error: EngineError,
     unpermitted: &[ElementChange],

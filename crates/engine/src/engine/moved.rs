@@ -124,8 +124,8 @@ pub(super) async fn present_place(
     Ok(None)
 }
 
-/// Returns the present name of the assembly that had the name `name` at some time, and was created at the time `created`.
-/// Returns `None` if this store does not have the assembly.
+/// Returns the present name of the assembly that had the name `name` at some time, and was created at the time
+/// `created`. Returns `None` if this store does not have the assembly.
 pub(super) async fn present_name(
     store: &dyn Store,
     name: &AssemblyName,

@@ -106,8 +106,8 @@ impl Engine {
         Ok(draft)
     }
 
-    /// Makes the draft of a request from the records in `snapshot`. If the plan removes or replaces a converging instance,
-    /// the draft contains this change. `seen` contains the results of health checks.
+    /// Makes the draft of a request from the records in `snapshot`. If the plan removes or replaces a converging
+    /// instance, the draft contains this change. `seen` contains the results of health checks.
     async fn drafted_from(
         &self,
         request: Request,

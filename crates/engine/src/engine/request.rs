@@ -186,9 +186,9 @@ impl Request {
         Self { answer: Some(answer), ..Intent::Retry.into() }
     }
 
-    /// Returns a request to resume an interrupted process without asking a user. The plan differs from other plans in two
-    /// ways: it omits the removals and replacements that the user has not permitted for the interrupted process, and a
-    /// heal does not restart the parts that are up again. A heal begins with health checks of at most `checks`.
+    /// Returns a request to resume an interrupted process without asking a user. The plan differs from other plans in
+    /// two ways: it omits the removals and replacements that the user has not permitted for the interrupted process,
+    /// and a heal does not restart the parts that are up again. A heal begins with health checks of at most `checks`.
     pub(super) fn resuming(interrupted: &ProcessRecord, checks: Duration) -> Self {
         let (intent, refresh) = match &interrupted.intent {
             heal @ Intent::Heal(_) => (heal.clone(), Some(checks)),

@@ -39,8 +39,9 @@ pub struct Bundle {
     pub transfer: Option<TransferId>,
     /// The record of the assembly.
     pub assembly: AssemblyRecord,
-    /// The other assemblies to which the assembly and its versions refer, each with the time at which it was created. The
-    /// name and this time identify an assembly, even after a rename. Empty in a file of an earlier build of windlass.
+    /// The other assemblies to which the assembly and its versions refer, each with the time at which it was created.
+    /// The name and this time identify an assembly, even after a rename. Empty in a file of an earlier build of
+    /// windlass.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub referenced: BTreeMap<AssemblyName, Timestamp>,
     /// The records of the assembly's elements.

@@ -214,8 +214,8 @@ impl ProcessMachine {
         }
     }
 
-    /// Keeps the outputs of an element whose instance is removed or replaced, so that they can be compared with the outputs
-    /// of the next instance.
+    /// Keeps the outputs of an element whose instance is removed or replaced, so that they can be compared with the
+    /// outputs of the next instance.
     fn keep_outputs(&mut self, element: &ElementName) {
         let made = self.world.elements.get(element).and_then(|record| record.made.as_ref());
         if let Some(installed_by) = made.map(|made| made.installed_by) {

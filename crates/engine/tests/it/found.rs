@@ -151,8 +151,8 @@ async fn an_interrupted_heal_with_the_same_outputs_leaves_the_readers() {
     }
 }
 
-/// A part that was re-created publishes another value first, and then the value of its former instance. The part that reads
-/// the output still has this value, so it is not changed.
+/// A part that was re-created publishes another value first, and then the value of its former instance. The part that
+/// reads the output still has this value, so it is not changed.
 #[tokio::test(start_paused = true)]
 async fn an_interim_output_leaves_the_readers() {
     let output = Property { read_only: true, ..Property::default() };

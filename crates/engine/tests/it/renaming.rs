@@ -297,8 +297,8 @@ async fn an_interrupted_former_referrer_does_not_prevent_a_rename() {
     assert_eq!(rig.look("t").await.assembly.references, [assembly_name("balancer")].into());
 }
 
-/// While an assembly is exported, the assemblies to which it refers are renamed, and two of them exchange their names. The
-/// import finds each of them.
+/// While an assembly is exported, the assemblies to which it refers are renamed, and two of them exchange their names.
+/// The import finds each of them.
 #[tokio::test(start_paused = true)]
 async fn an_import_follows_the_renames_of_referenced_assemblies() {
     let rig = Rig::new(Effect::Repeatable);

@@ -830,8 +830,8 @@ fn outage() -> StoreError {
     StoreError::Locked { path: "somewhere".into() }
 }
 
-/// The store fails when a process has ended and releases its lease. The program must get the result of the process. After
-/// the outage, the lease must be released before it expires.
+/// The store fails when a process has ended and releases its lease. The program must get the result of the process.
+/// After the outage, the lease must be released before it expires.
 #[tokio::test(start_paused = true)]
 async fn a_lease_that_can_not_be_released_hides_no_result() {
     let rig = Rig::new(Effect::Once);

@@ -151,8 +151,8 @@ impl Slots {
     }
 
     /// Keeps an idle container for later jobs. Removes the container if the pool is closed, or if the pool already has
-    /// its maximum number of containers. The pool can exceed the maximum as follows: while the pool pings a container, no
-    /// job can take this container, so a job may start an additional one.
+    /// its maximum number of containers. The pool can exceed the maximum as follows: while the pool pings a container,
+    /// no job can take this container, so a job may start an additional one.
     fn keep(&self, container: Idle) {
         let mut state = self.state();
         if self.permits.is_closed() || state.there > self.size {

@@ -340,8 +340,8 @@ impl ElementChange {
     /// Tells whether the change removes or replaces a resource that was complete, so that its data may be lost.
     ///
     /// The removal of leftovers does not count: a resource whose Create or Install failed was never complete, and a
-    /// resource whose removal has begun is no longer complete. An instance that was still converging counts, because it may
-    /// be complete by now.
+    /// resource whose removal has begun is no longer complete. An instance that was still converging counts, because it
+    /// may be complete by now.
     pub fn destroys(&self) -> bool {
         let was_complete = match self.from {
             State::Absent => false,

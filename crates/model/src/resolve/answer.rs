@@ -10,8 +10,8 @@ use crate::sorted;
 /// A value, and whether it is sensitive.
 #[derive(Clone, PartialEq)]
 pub struct Resolved {
-    /// The value. [`Lookup::secret`](super::Lookup::secret) may return `None`, for example because the key of the store is
-    /// missing. The value then contains `***` in place of the secret.
+    /// The value. [`Lookup::secret`](super::Lookup::secret) may return `None`, for example because the key of the store
+    /// is missing. The value then contains `***` in place of the secret.
     pub value: Value,
     /// Whether the value is sensitive, or was computed from a sensitive value.
     pub sensitive: bool,

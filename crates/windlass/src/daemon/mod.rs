@@ -102,8 +102,9 @@ struct Daemon<'a> {
     /// The interrupted processes that could not be resumed at the first attempt. The daemon has reported each of them
     /// once, and tries again at each [`Duty::Refresh`].
     not_resumed: BTreeSet<ProcessId>,
-    /// The assemblies whose last process may have failed and may [demand a rollback](windlass_engine::may_demand_rollback). If this rollback
-    /// has not begun, the daemon begins it at the next [`Duty::Refresh`].
+    /// The assemblies whose last process may have failed and may [demand a
+    /// rollback](windlass_engine::may_demand_rollback). If this rollback has not begun, the daemon begins it at the
+    /// next [`Duty::Refresh`].
     failed_changes: BTreeSet<AssemblyName>,
     tell: &'a (dyn Fn(Notice) + Send + Sync),
 }

@@ -39,8 +39,8 @@ impl Daemon<'_> {
         self.put_to_work(assembly, what, async move { taken_up(&context, request).await });
     }
 
-    /// Resumes processes that were interrupted while a daemon executed them. Also begins the rollbacks that failed processes
-    /// of daemons demand.
+    /// Resumes processes that were interrupted while a daemon executed them. Also begins the rollbacks that failed
+    /// processes of daemons demand.
     pub(super) async fn go_on(&mut self) {
         let left = self.store.open_processes().await;
         let mut left = self.answered(left).unwrap_or_default();
@@ -102,8 +102,8 @@ impl Daemon<'_> {
     }
 }
 
-/// Resumes an interrupted process, or begins the rollback that a failed process demands. Returns `None` if nothing is left to do, or if the process can't be resumed now. In the
-/// second case, the daemon tries again later.
+/// Resumes an interrupted process, or begins the rollback that a failed process demands. Returns `None` if nothing is
+/// left to do, or if the process can't be resumed now. In the second case, the daemon tries again later.
 async fn resumed(context: &Context, interrupted: ProcessRecord) -> Result<Option<Ended>, EngineError> {
     let (process, assembly) = (interrupted.id, interrupted.assembly.clone());
     let name = assembly.clone();

@@ -139,8 +139,8 @@ impl Launcher<'_> {
         Ok(CommandsView { version: 1, name: name.clone(), commands })
     }
 
-    /// Returns the request that calls a command of an application, with warnings. `open` lists the arguments that are not
-    /// secrets. All other arguments are stored as secrets.
+    /// Returns the request that calls a command of an application, with warnings. `open` lists the arguments that are
+    /// not secrets. All other arguments are stored as secrets.
     ///
     /// # Errors
     /// Fails if there is no such application, command or argument. Also fails if the value of an argument

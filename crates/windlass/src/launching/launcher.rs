@@ -94,8 +94,8 @@ impl<'w> Launcher<'w> {
         }
     }
 
-    /// Submits a request to launch a published revision, and reserves the name of the new assembly. If the input contains
-    /// no name, the method chooses a free name. Simultaneous requests then get different names.
+    /// Submits a request to launch a published revision, and reserves the name of the new assembly. If the input
+    /// contains no name, the method chooses a free name. Simultaneous requests then get different names.
     ///
     /// # Errors
     /// Returns all problems that prevent the launch.

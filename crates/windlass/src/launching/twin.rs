@@ -1,5 +1,5 @@
-//! The other factories of a manifest. Their discovery scripts may find the same instances. An instance must not become an
-//! application of two factories: if one application is destroyed, the other one loses its instance.
+//! The other factories of a manifest. Their discovery scripts may find the same instances. An instance must not become
+//! an application of two factories: if one application is destroyed, the other one loses its instance.
 //!
 //! A twin is another factory of the same manifest with the same configuration, so both find the same instances. Two
 //! factories with different configurations may find the same instances, too: they may differ only in their credentials,
@@ -21,8 +21,8 @@ use crate::error::Error;
 pub(super) struct Twins {
     /// The names of the twins.
     pub(super) names: BTreeSet<AssemblyName>,
-    /// The owner of each instance, by the natural id of the instance. If several factories manage an instance of this id,
-    /// the owner is a twin, if possible.
+    /// The owner of each instance, by the natural id of the instance. If several factories manage an instance of this
+    /// id, the owner is a twin, if possible.
     by_natural: BTreeMap<String, Owner>,
     /// The applications of twins whose launches may have created an instance that has no record yet.
     pub(super) launching: Vec<AssemblyName>,

@@ -23,9 +23,9 @@ pub trait RuntimeFactory: RuntimeKind {
     /// Inspects the runtimes of this kind on this machine, and the runtimes that the given locations name.
     async fn doctor(&self, context: &RuntimeContext, locations: &[Location]) -> Vec<RuntimeView>;
 
-    /// Tells whether a program is missing where the jobs of a location run. `program` is an absolute path, or a name that
-    /// jobs look up in their variable `PATH`. The default returns `false`, as if each program existed: the jobs of many
-    /// kinds run in an image, or on another machine.
+    /// Tells whether a program is missing where the jobs of a location run. `program` is an absolute path, or a name
+    /// that jobs look up in their variable `PATH`. The default returns `false`, as if each program existed: the jobs of
+    /// many kinds run in an image, or on another machine.
     fn lacks(&self, location: &Location, program: &str) -> bool {
         let _ = (location, program);
         false

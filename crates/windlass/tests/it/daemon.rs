@@ -41,8 +41,8 @@ async fn a_request_is_executed_by_the_daemon() {
     assert_eq!(told.iter().filter(is_taken).count(), 1, "{told:?}");
 }
 
-/// A daemon ends after a failed change that demands a rollback, and before the rollback begins. The next daemon must begin
-/// the rollback, and must do so only once.
+/// A daemon ends after a failed change that demands a rollback, and before the rollback begins. The next daemon must
+/// begin the rollback, and must do so only once.
 #[tokio::test]
 async fn the_next_daemon_begins_a_demanded_rollback() {
     let described = |size: &str| {

@@ -105,8 +105,8 @@ fn a_malformed_entry_of_a_discovery_affects_no_other() {
     assert_snapshot!(env.ok(&["app", "check", "vm"]).out(), @"vm: changed, active");
 }
 
-/// The discovery reports a signal whose name is the factory's token. The manifest declares no such signal, so the failure
-/// names it. The token is masked in the output and in the log.
+/// The discovery reports a signal whose name is the factory's token. The manifest declares no such signal, so the
+/// failure names it. The token is masked in the output and in the log.
 #[test]
 fn a_failed_discovery_shows_no_secret() {
     let env = cloud();

@@ -65,8 +65,8 @@ fn the_instance_of_an_exported_application_is_not_adopted() {
     assert!(found.contains("i-two: adopted, application `machine-i-two`"), "{found}");
 }
 
-/// The applications of a factory are exported, and then the factory is removed. Another factory with the same manifest may
-/// find their instances, and must not adopt them.
+/// The applications of a factory are exported, and then the factory is removed. Another factory with the same manifest
+/// may find their instances, and must not adopt them.
 #[test]
 fn an_exported_instance_outlives_its_factory() {
     let env = cloud();

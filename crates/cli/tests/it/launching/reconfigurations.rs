@@ -90,8 +90,8 @@ fn an_application_of_an_unpublished_revision_gets_the_latest() {
     env.ok(&["app", "discover", "factory"]);
 }
 
-/// A queued reconfiguration contains all values of the application. If a value changes before it runs, the daemon refuses
-/// it, because it would restore the old value.
+/// A queued reconfiguration contains all values of the application. If a value changes before it runs, the daemon
+/// refuses it, because it would restore the old value.
 #[test]
 fn a_queued_reconfiguration_undoes_no_other_change() {
     let env = cloud();
@@ -174,7 +174,8 @@ fn without_an_instance_nothing_is_reconfigured() {
     assert_eq!(trace(&env), before);
 }
 
-/// A dry run of a reconfiguration shows the change, and a queued reconfiguration waits for the daemon. Both run no script.
+/// A dry run of a reconfiguration shows the change, and a queued reconfiguration waits for the daemon. Both run no
+/// script.
 #[test]
 fn a_reconfiguration_is_planned_and_queued() {
     let env = cloud();
