@@ -66,8 +66,8 @@ impl From<Unresolved> for SpiffError {
 pub struct Preserve {
     /// Whether expressions without a value stay in the result. By default, they are an error.
     pub partial: bool,
-    /// Whether an escaped expression such as `((! a ))` stays as it is. By default, it becomes the text `(( a
-    /// ))`.
+    /// Whether an escaped expression such as `((! a ))` stays as it is. By default, it becomes the text
+    /// `(( a ))`.
     pub escapes: bool,
     /// Whether nodes with the marker `&temporary` or `&local` stay in the result.
     pub temporary: bool,
@@ -79,8 +79,8 @@ pub struct Preserve {
 /// use windlass_spiff::{Engine, Features, yaml};
 /// use windlass_source::Source;
 ///
-/// let template = Source::new("template.yaml", "url: (( \"https://\" host \":\" port ))\nhost: (( merge ))\nport:
-/// 443\n"); let stub = Source::new("stub.yaml", "host: example.org\nport: 8443\n");
+/// let template = Source::new("template.yaml", "url: (( \"https://\" host \":\" port ))\nhost: (( merge ))\nport: 443\n");
+/// let stub = Source::new("stub.yaml", "host: example.org\nport: 8443\n");
 ///
 /// let engine = Engine::new().with_features(Features::ALL);
 /// let result = engine.process_texts(&template, &[stub])?;
