@@ -19,6 +19,7 @@ use crate::machine::{Ack, Command, Event, ProcessMachine};
 use crate::panic::{caught, described, only};
 use crate::places::Places;
 use crate::slots::{JobSlots, LimitedLocation};
+use crate::work_time::LAST_ANSWER;
 
 /// The services with which the commands of one [`ProcessMachine`] are executed, such as the store and the clock.
 pub(crate) struct ProcessEnv {
@@ -84,10 +85,6 @@ impl ProcessEnv {
 /// The maximum number of messages that a channel to the [`Host`] can hold. If the channel is full, a driver that sends
 /// a further message waits.
 const QUEUE: usize = 64;
-
-/// The time within which a driver may still answer after the grace period of its jobs, or after the timeout of its
-/// call.
-const LAST_ANSWER: Duration = Duration::from_secs(5);
 
 /// The initial content of a [`Journal`], which stores the jobs of calls.
 #[derive(Default)]
@@ -269,8 +266,8 @@ impl DriverLimit {
         Self { timeout: nature.as_ref().ok().and_then(Option::as_ref).map(|nature| nature.timeout) }
     }
 
-    /// Awaits the answers of a driver. The driver may work for the timeout of its call and a few seconds more. Jobs of
-    /// the driver [do not count](CallContext::is_exhausted).
+    /// Awaits the answers of a driver. The driver may [work](crate::work_time::WorkTime) for the timeout of its call and a few seconds
+    /// more.
     ///
     /// # Errors
     /// The driver gave no answer in time.
@@ -279,14 +276,9 @@ impl DriverLimit {
         context: &CallContext,
         answers: impl Future<Output = T>,
     ) -> Result<T, Failure> {
-        let Some(timeout) = self.timeout else { return Ok(answers.await) };
-        tokio::select! {
-            biased;
-            answers = answers => Ok(answers),
-            () = context.is_exhausted(timeout.saturating_add(LAST_ANSWER)) => {
-                let message = format!("its driver gave no answer within {} s", timeout.as_secs());
-                Err(Failure::new(FailureKind::Timeout, message))
-            }
+        match self.timeout {
+            Some(timeout) => context.work().limit(timeout, answers).await,
+            None => Ok(answers.await),
         }
     }
 }

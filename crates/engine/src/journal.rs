@@ -17,8 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::Instant;
+use tokio::sync::{mpsc, oneshot};
 use windlass_driver::{Call, Context, JobFailure, Location, Report, Stop};
 use windlass_executor::{Captured, End, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError};
 use windlass_model::record::{Failure, FailureKind, JobEnd, JobRecord};
@@ -31,6 +30,7 @@ use crate::panic::caught_text;
 use crate::places::Places;
 use crate::recorder::LastJob;
 use crate::recordings::{self, RecordedJob, Transcript};
+use crate::work_time::WorkTime;
 
 /// The maximum number of bytes that a job record keeps of each output stream.
 const SHOWN: usize = 8 * 1024;
@@ -130,17 +130,8 @@ pub(crate) struct CallContext {
     last_job: Option<Mutex<Option<LastJob>>>,
     /// Whether the natural id in the call's report must be [claimed](crate::claim) in the store.
     claims: bool,
-    /// The number of requests of the driver that the context has not answered yet, such as running jobs.
-    requests: watch::Sender<usize>,
-}
-
-/// A request of the driver to its context. The request ends when the value is dropped.
-struct OpenRequest<'a>(&'a watch::Sender<usize>);
-
-impl Drop for OpenRequest<'_> {
-    fn drop(&mut self) {
-        self.0.send_modify(|open| *open -= 1);
-    }
+    /// The time in which the driver works on its answer.
+    work: WorkTime,
 }
 
 /// The facts about the jobs of a call or of an observation. The machine gets these facts together with the result.
@@ -194,30 +185,13 @@ impl CallContext {
             artifacts: Mutex::default(),
             last_job: call.package.pins().map(|_| Mutex::default()),
             claims: claim::is_needed(call),
-            requests: watch::Sender::new(0),
+            work: WorkTime::new(),
         }
     }
 
-    fn begin_request(&self) -> OpenRequest<'_> {
-        self.requests.send_modify(|open| *open += 1);
-        OpenRequest(&self.requests)
-    }
-
-    /// Waits until the driver has been working for the time `limit`. The time in which the driver waits for a job does
-    /// not count, because each job has a timeout of its own.
-    pub(crate) async fn is_exhausted(&self, limit: Duration) {
-        let mut requests = self.requests.subscribe();
-        let mut left = limit;
-        loop {
-            // The context has the sender, so the receiver never fails.
-            let _ = requests.wait_for(|open| *open == 0).await;
-            let start = Instant::now();
-            let is_over = tokio::time::timeout(left, requests.wait_for(|open| *open > 0)).await.is_err();
-            if is_over {
-                return;
-            }
-            left = left.saturating_sub(start.elapsed());
-        }
+    /// Returns the time in which the driver works on its answer.
+    pub(crate) fn work(&self) -> &WorkTime {
+        &self.work
     }
 
     /// Sets whether a second execution of the call may do harm.
@@ -676,7 +650,7 @@ fn shown(redactor: &Redactor, stream: &Captured) -> String {
 #[async_trait]
 impl Context for CallContext {
     async fn job(&self, name: &str, job: Job) -> Result<Outcome, JobFailure> {
-        let _request = self.begin_request();
+        let _request = self.work.begin_request();
         // Without this, a panic of the runtime or of the store would look like a panic of the driver.
         match caught_text(self.outcome_of(name, job)).await {
             Ok(outcome) => outcome,
@@ -691,7 +665,7 @@ impl Context for CallContext {
     }
 
     async fn checkpoint(&self, _call: usize, report: Report) -> Result<(), Failure> {
-        let _request = self.begin_request();
+        let _request = self.work.begin_request();
         self.claim(&report).await?;
         let (reply, answer) = oneshot::channel();
         let gone = || Failure::new(FailureKind::Infrastructure, "the engine has stopped");

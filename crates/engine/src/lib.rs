@@ -193,6 +193,7 @@ mod scheduler;
 mod sealing;
 mod slots;
 mod values;
+mod work_time;
 mod world;
 
 pub use claim::claimed;

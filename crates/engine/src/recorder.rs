@@ -1,4 +1,4 @@
-//! The [`Context`] of health checks. A driver runs its jobs in this context. The context keeps the last job that has
+//! The [`Context`] of health checks and searches. A driver runs its jobs in this context. The context keeps the last job that has
 //! ended, so that the engine can record this job.
 
 use std::sync::{Mutex, PoisonError};
@@ -8,6 +8,8 @@ use windlass_driver::{Context, Failure, JobFailure, Report, Unrecorded};
 use windlass_executor::{Job, Outcome};
 use windlass_model::Timestamp;
 
+use crate::work_time::WorkTime;
+
 /// The last job that a [`Recorder`] has run: its id, its input and its outcome.
 pub(crate) type LastJob = (String, String, Outcome);
 
@@ -16,11 +18,17 @@ pub(crate) type LastJob = (String, String, Outcome);
 pub(crate) struct Recorder {
     inner: Unrecorded,
     last: Mutex<Option<LastJob>>,
+    work: WorkTime,
 }
 
 impl Recorder {
     pub(crate) fn new(inner: Unrecorded) -> Self {
-        Self { inner, last: Mutex::default() }
+        Self { inner, last: Mutex::default(), work: WorkTime::new() }
+    }
+
+    /// Returns the time in which the driver works on its answer.
+    pub(crate) fn work(&self) -> &WorkTime {
+        &self.work
     }
 
     /// Returns the last job that has ended, and forgets it.
@@ -32,6 +40,7 @@ impl Recorder {
 #[async_trait]
 impl Context for Recorder {
     async fn job(&self, name: &str, job: Job) -> Result<Outcome, JobFailure> {
+        let _request = self.work.begin_request();
         let input = String::from_utf8_lossy(job.stdin.expose()).into_owned();
         let outcome = self.inner.job(name, job).await?;
         let id = format!("{}-{name}", self.inner.prefix);

@@ -13,6 +13,7 @@ use super::by_queries::LONGEST;
 use super::env::EngineEnv;
 use super::look;
 use crate::panic::caught;
+use crate::recorder::Recorder;
 use crate::report::check_natural;
 
 /// A search for existing instances.
@@ -35,10 +36,11 @@ pub struct DiscoveryQuery {
 }
 
 impl EngineEnv {
-    /// Lets a driver search for instances. A search changes nothing, so it needs neither a lease nor a store.
+    /// Lets a driver search for instances. A search changes nothing, so it needs neither a lease nor a store. A job of
+    /// the search ends after 600 s at the latest. The driver itself may work for 600 s, too.
     ///
     /// # Errors
-    /// A failure if the search can't run or fails. An empty result is not an error.
+    /// A failure if the search can't run, fails or takes too long. An empty result is not an error.
     pub async fn discover(&self, quest: &DiscoveryQuery) -> Result<Vec<Found>, Failure> {
         self.discover_until(quest, &Stop::default()).await
     }
@@ -62,7 +64,7 @@ impl EngineEnv {
         let driver = driver.ok_or_else(|| refused(format!("there is no driver `{}`", binding.driver)))?;
         let _slot = self.slots.take_at(&location).await;
         let runtime = self.places.runtime(&location).await;
-        let context = Unrecorded {
+        let context = Recorder::new(Unrecorded {
             runtime: runtime.map_err(|why| Failure::new(FailureKind::Infrastructure, why))?,
             prefix: match &quest.store {
                 Some(store) => look::round(store, &*self.entropy, self.clock.now(), LONGEST, None),
@@ -72,12 +74,23 @@ impl EngineEnv {
             clock: self.clock.clone(),
             longest: LONGEST,
             stop: stop.child(),
-        };
+        });
         let (package, properties) = (quest.package.clone(), quest.properties.clone());
         let configuration = quest.configuration.clone().unwrap_or_else(|| location.configuration());
         let purpose = quest.purpose;
         let query = Query { package, binding: binding.clone(), location, configuration, properties, purpose };
-        let mut found = caught(driver.discover(&context, &query)).await??;
+        let overdue = async {
+            stop.requested().await;
+            tokio::time::sleep(look::LAST_ANSWER).await;
+        };
+        let mut found = tokio::select! {
+            biased;
+            found = context.work().limit(LONGEST, caught(driver.discover(&context, &query))) => found???,
+            () = overdue => {
+                let why = "it was stopped on request, and its driver did not end";
+                return Err(Failure::new(FailureKind::Infrastructure, why));
+            }
+        };
         for instance in &mut found {
             match check_natural(&instance.natural) {
                 // The failure of the driver may name the place of the id in its output.

@@ -248,7 +248,7 @@ impl HealthChecks<'_> {
         });
         let answers = tokio::select! {
             biased;
-            answers = caught(driver.observe(&context, calls)) => answers,
+            answers = context.work().limit(longest, caught(driver.observe(&context, calls))) => answers.flatten(),
             () = round.is_overdue() => return not_run(round.ended()),
         };
         let mut answers = answers.and_then(|answers| as_many(answers, calls.len()));
@@ -447,8 +447,8 @@ impl CheckRound {
 /// counts as missing.
 const SLOT_PATIENCE: Duration = Duration::from_secs(20);
 
-/// The time within which a driver may still answer after its health check was cancelled.
-const LAST_ANSWER: Duration = Duration::from_secs(6);
+/// The time within which a driver may still answer after its health check or its search was cancelled.
+pub(super) const LAST_ANSWER: Duration = Duration::from_secs(6);
 
 /// Groups health checks into batches. A driver can make all checks of a batch by one call of [`Driver::observe`].
 /// Also returns the results of the checks that can't run, each with the position of the check in `looks`.

@@ -7,7 +7,9 @@ use windlass_driver::{Binding, Call, Driver, Input, Location, Package, Placement
 use windlass_model::assembly::Referent;
 use windlass_model::id::StoreId;
 use windlass_model::instance::clear_complaint;
-use windlass_model::record::{Advance, CallRecord, CallState, Failure, FailureKind, PairKey, PairRecord};
+use windlass_model::record::{
+    Advance, CallRecord, CallState, ElementRecord, Failure, FailureKind, PairKey, PairRecord,
+};
 use windlass_model::resolve::text_of;
 use windlass_model::{
     Action, CallId, ElementName, InstanceId, ProcessId, PropertyName, Side, State, StepId, Timestamp,
@@ -317,7 +319,13 @@ fn call(world: &World, record: &CallRecord, family: &str, chosen: Chosen) -> Res
     };
     let instance = home.instances.get(&record.element);
     let natural = instance.and_then(|instance| home.secrets.natural(instance));
-    let properties = values::properties(home, element, side, unknown)?;
+    let mut properties = values::properties(home, element, side, unknown)?;
+    if matches!(
+        record.action,
+        Action::Transition(Transition::Stop | Transition::Uninstall | Transition::Delete)
+    ) {
+        keep_inputs(&mut properties, known);
+    }
     let private = known.and_then(|known| known.private.get(family)).cloned().unwrap_or_default();
     let (private, missing) = opened(private, &|secret| home.secrets.text(secret));
     if let Some(secret) = missing.first().filter(|_| unknown == Unknown::Refused) {
@@ -360,6 +368,18 @@ fn call(world: &World, record: &CallRecord, family: &str, chosen: Chosen) -> Res
         binding: chosen.binding,
         location: chosen.location,
     })
+}
+
+/// Gives a call the [outdated inputs](ElementRecord::outdated) of the instance. An instance is stopped and removed with
+/// the values that it uses, even if the outputs that it reads have changed. A secret value is not recorded, so a secret
+/// input keeps its present value.
+fn keep_inputs(properties: &mut BTreeMap<PropertyName, Input>, record: Option<&ElementRecord>) {
+    let outdated = record.into_iter().flat_map(|record| &record.outdated);
+    for (name, used) in outdated {
+        if let (Some(input), Some(used)) = (properties.get_mut(name), used) {
+            *input = Input::plain(used.clone());
+        }
+    }
 }
 
 /// Returns the values for an operation of a pair.

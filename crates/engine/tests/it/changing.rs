@@ -543,6 +543,28 @@ async fn a_reconfigure_does_not_apply_other_properties() {
     assert!(matches!(rig.ask("t", next).await, Err(EngineError::NeedsConsent(_))));
 }
 
+/// An output of `b` changes while `a` exists. `a` must be stopped and uninstalled with the value that it was installed
+/// with, and the new instance gets the new value.
+#[tokio::test(start_paused = true)]
+async fn an_instance_is_removed_with_the_values_that_it_has() {
+    for removes in [false, true] {
+        let rig = Rig::new(Effect::Once);
+        let desired = reads_address(false).desired();
+        rig.strings.act("b Install", Act::Publish(serde_json::json!({ "address": "one" })));
+        rig.up(desired.clone()).await.unwrap();
+        rig.strings.act("b Start", Act::PublishMore("address", "two".into()));
+        rig.ask("t", Intent::Heal(element("t__b"))).await.unwrap();
+        let before = rig.strings.inputs().len();
+        let ended = if removes { rig.ask("t", Intent::Down).await } else { rig.up(desired).await };
+        assert_eq!(ended.unwrap().process.status, ProcessStatus::Completed);
+        let mut expected = vec!["a Stop one", "a Uninstall one"];
+        if !removes {
+            expected.extend(["a Install two", "a Configure two", "a Start two"]);
+        }
+        assert_eq!(rig.strings.inputs()[before..], expected);
+    }
+}
+
 /// A heal stops and starts a part, and leaves changed values to the next `up`. So it never replaces the part.
 #[tokio::test(start_paused = true)]
 async fn a_heal_leaves_changed_values_to_the_next_up() {

@@ -581,7 +581,8 @@ async fn a_preview_shows_the_removal_of_a_converging_instance() {
         (Request::from(Intent::Down).limited_to(only), "- a removed\n"),
         (
             up(&version("3")),
-            "-/+ a replaced, it has failed\n    size: 2 → 3\n~ b changed, Installed → Active\n",
+            "-/+ a replaced, its last call has not succeeded, and it may contain data\n    size: 2 → 3\n\
+             ~ b changed, Installed → Active\n",
         ),
         (up(&version("2")), "+ a added (resource::r::1.0)\n~ b changed, Installed → Active\n"),
     ];
@@ -714,17 +715,53 @@ async fn a_faulty_check_is_no_breach() {
         let seen = engine.look(&assembly_name("t")).await.unwrap();
         assert!(seen[0].is_unseen(), "{fault:?}: {:?}", seen[0]);
 
-        let quest = DiscoveryQuery {
-            package: Arc::new(finder("faulty")),
-            placement: Placement { location: None, manager: None },
-            properties: BTreeMap::new(),
-            configuration: None,
-            purpose: Purpose::Reference,
-            store: Some(rig.store.id().clone()),
-        };
-        let found = engine.env.discover(&quest).await;
+        let found = engine.env.discover(&search(&rig, "faulty")).await;
         assert_eq!(found.is_err(), fault == Fault::Panics, "{found:?}");
     }
+}
+
+/// Returns a search with the queries of a package whose driver is `driver`.
+fn search(rig: &Rig, driver: &str) -> DiscoveryQuery {
+    DiscoveryQuery {
+        package: Arc::new(finder(driver)),
+        placement: Placement { location: None, manager: None },
+        properties: BTreeMap::new(),
+        configuration: None,
+        purpose: Purpose::Reference,
+        store: Some(rig.store.id().clone()),
+    }
+}
+
+/// A driver gives no answer to a health check or to a search. Both must end without a stop of the user.
+#[tokio::test(start_paused = true)]
+async fn a_check_and_a_search_without_an_answer_end() {
+    let rig = Rig::new(Effect::Once);
+    rig.strings.observe_in_batches();
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    rig.strings.spoil("a", Spoil::Hangs);
+    rig.strings.hang_searches();
+    let (engine, _) = rig.engine();
+    let seen = timeout(LONG, engine.look(&assembly_name("t"))).await.expect("the check ends").unwrap();
+    let failure = seen[0].sight.clone().unwrap_err();
+    assert_eq!(failure.message, "its driver gave no answer within 120 s");
+    let found = timeout(LONG, engine.env.discover(&search(&rig, "puppet"))).await.expect("the search ends");
+    assert_eq!(found.unwrap_err().message, "its driver gave no answer within 600 s");
+}
+
+/// A driver gives no answer to a search, and the user requests a stop. The search must end soon.
+#[tokio::test(start_paused = true)]
+async fn a_stopped_search_without_an_answer_ends() {
+    let rig = Rig::new(Effect::Once);
+    rig.strings.hang_searches();
+    let (engine, _) = rig.engine();
+    let stop = Stop::default();
+    stop.request();
+    let quest = search(&rig, "puppet");
+    let found = timeout(Duration::from_secs(10), engine.env.discover_until(&quest, &stop)).await;
+    assert_eq!(
+        found.expect("the search ends").unwrap_err().message,
+        "it was stopped on request, and its driver did not end"
+    );
 }
 
 /// A driver panics while it describes the action of a call, or while it observes the instance that converges after a

@@ -384,6 +384,9 @@ impl fmt::Display for ElementChange {
             ElementChangeKind::Raised | ElementChangeKind::Lowered => {
                 write!(f, ", {} → {}", self.from, self.to)?;
             }
+            ElementChangeKind::Repaired if self.may_be_complete => {
+                f.write_str(", its last call has not succeeded, and it may contain data")?;
+            }
             ElementChangeKind::Repaired if self.from == State::Failed => f.write_str(", it has failed")?,
             ElementChangeKind::Repaired => f.write_str(", its removal is incomplete")?,
             _ if self.values_in_doubt => f.write_str(", its last Reconfigure did not succeed")?,

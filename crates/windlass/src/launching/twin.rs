@@ -89,10 +89,11 @@ impl Twins {
         }
         let is_stated = same_ids.iter().any(|id| id == natural);
         (!is_stated).then(|| {
+            let quoted = natural.replace('\'', r"'\''");
             format!(
                 "the instance of `{application}`, an application of the factory `{factory}`, has the same natural id; if \
                  they are one instance, remove one of the two factories; if they are two, adopt this one with `windlass \
-                 app discover {by} --same-id {natural}`"
+                 app discover {by} --same-id '{quoted}'`"
             )
         })
     }

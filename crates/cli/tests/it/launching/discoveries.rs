@@ -233,7 +233,7 @@ fn a_machine_belongs_to_one_factory() {
     let discover = ["app", "discover", "other"];
     let run = env.run(&discover);
     assert_eq!(run.code(), Some(1));
-    assert_snapshot!(run.out(), @"i-one: new: the instance of `vm`, an application of the factory `factory`, has the same natural id; if they are one instance, remove one of the two factories; if they are two, adopt this one with `windlass app discover other --same-id i-one`");
+    assert_snapshot!(run.out(), @"i-one: new: the instance of `vm`, an application of the factory `factory`, has the same natural id; if they are one instance, remove one of the two factories; if they are two, adopt this one with `windlass app discover other --same-id 'i-one'`");
     assert_snapshot!(env.ok(&[&discover[..], &["--same-id", "i-one"]].concat()).out(), @"i-one: adopted, application `machine-i-one`");
     assert_snapshot!(env.ok(&discover).out(), @"i-one: known, application `machine-i-one`");
     // A launch of the twin may have made the machine.

@@ -76,11 +76,14 @@ pub(crate) struct Strings {
 }
 
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each flag switches one behaviour of the puppet")]
 struct State {
     acts: BTreeMap<String, VecDeque<Act>>,
     sights: BTreeMap<String, VecDeque<Observation>>,
     calls: Vec<String>,
     told: Vec<String>,
+    /// The calls of elements with the property `in`, each with the value of this property.
+    inputs: Vec<String>,
     private: Vec<Value>,
     packages: Vec<String>,
     at_once: usize,
@@ -96,6 +99,7 @@ struct State {
     observed: Vec<Vec<String>>,
     /// The elements whose presence spoils a whole batch.
     spoilers: Vec<(String, Spoil)>,
+    searches_hang: bool,
 }
 
 impl Strings {
@@ -140,6 +144,11 @@ impl Strings {
         self.lock().spoilers.push((element.to_owned(), spoil));
     }
 
+    /// Makes the driver give no answer to searches.
+    pub(crate) fn hang_searches(&self) {
+        self.lock().searches_hang = true;
+    }
+
     /// Returns the elements of each observation so far, and forgets them.
     pub(crate) fn take_observed(&self) -> Vec<Vec<String>> {
         std::mem::take(&mut self.lock().observed)
@@ -163,6 +172,10 @@ impl Strings {
 
     /// Returns the arguments of all operations so far in order. Each entry contains the element, the operation and the
     /// value of the argument, such as `b Join 1`.
+    pub(crate) fn inputs(&self) -> Vec<String> {
+        self.lock().inputs.clone()
+    }
+
     pub(crate) fn told(&self) -> Vec<String> {
         self.lock().told.clone()
     }
@@ -221,6 +234,9 @@ impl Puppet {
             }
             for input in call.arguments.values() {
                 state.told.push(format!("{title} {}", text_of(&input.value)));
+            }
+            if let Some(input) = call.properties.get("in") {
+                state.inputs.push(format!("{title} {}", text_of(&input.value)));
             }
             state.at_once += 1;
             state.most_at_once = state.most_at_once.max(state.at_once);
@@ -360,6 +376,9 @@ impl Driver for Puppet {
     }
 
     async fn discover(&self, _: &dyn Context, _: &Query) -> Result<Vec<Found>, Failure> {
+        if self.0.lock().searches_hang {
+            std::future::pending::<()>().await;
+        }
         Ok(Vec::new())
     }
 }
