@@ -752,6 +752,21 @@ composition:
     cluster: {each: '${hosts}', key: name, maximum-nodes: 4}
     properties: {address: {value: '${each.address}'}}
 ```";
+    OPEN_SOURCE = "WL0174", "secret that is read from no secret",
+        r"The property of the component is a secret, but it reads a property that is not declared as a secret. windlass stores
+the value of that property in clear, and shows it, for example in `windlass history` and in saved plans. Declare that
+property as a secret, too.
+
+```yaml
+name: assembly::shop::1.0
+properties:
+  licence: {type: string}
+composition:
+  web:
+    type: resource::web::1.0
+    properties:
+      licence: {type: password, value: '${licence}'}
+```";
 }
 
 #[cfg(test)]

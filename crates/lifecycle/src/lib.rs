@@ -59,8 +59,9 @@ mod picture;
 pub mod testing;
 
 pub use differences::{
-    Affected, Batches, Counts, Diff, Effect, ElementChange, ElementChangeKind, Ends, FileChange,
-    FileChangeKind, PackageDiff, PropertyChange, RelationshipChange, RelationshipChangeKind, Together,
+    Affected, Batches, Counts, DeclaredChange, Diff, Effect, ElementChange, ElementChangeKind, Ends,
+    FileChange, FileChangeKind, PackageDiff, PropertyChange, RelationshipChange, RelationshipChangeKind,
+    Together, declared_changes,
 };
 pub use picture::{draw_properties, draw_topology};
 pub use plan::{BatchSteps, LifecycleError, OrderError, Plan, Planned, down, draw_plan, plan, up};

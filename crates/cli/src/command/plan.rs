@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
-use windlass::lifecycle::{Counts, Diff, Effect, ElementChange, ElementChangeKind, PackageDiff};
+use windlass::lifecycle::{
+    Counts, DeclaredChange, Diff, Effect, ElementChange, ElementChangeKind, PackageDiff,
+};
 use windlass::model::{ElementName, StepId};
 use windlass::source::Diagnostics;
 use windlass::view::plan::{DriftView, PlanView, StepView, UnfinishedProcess};
@@ -229,6 +231,15 @@ fn lines(changes: &Diff) -> Vec<(Effect, String)> {
         lines.push((first.effect(), line));
     }
     lines.extend(changes.relationships.iter().map(|change| (change.effect(), change.to_string())));
+    let key = |change: &&DeclaredChange| {
+        let element = &change.element;
+        alike::is_numbered(element.local()).then(|| alike::nameless(&change.to_string(), element))
+    };
+    for alike in alike::put_together(&changes.declared, key) {
+        let first = alike[0];
+        let names = alike::named(alike.iter().map(|change| &change.element));
+        lines.push((Effect::Changed, first.to_string().replacen(first.element.local(), &names, 1)));
+    }
     lines.sort_by_key(|(effect, _)| *effect);
     lines
 }

@@ -133,7 +133,12 @@ impl<'a> Check<'a, '_> {
     /// Checks whether the values that the assembly gives to a component match the component's descriptor.
     pub(super) fn given_values(&mut self, component: &'a Component, descriptor: &Descriptor) {
         for (name, given) in &component.properties {
-            let Some(declared) = descriptor.properties().get(name) else {
+            let declared = descriptor.properties().get(name);
+            let is_secret = declared.is_some_and(|declared| declared.sensitive && !declared.decides_itself());
+            if let Some(value) = given.effective().filter(|_| is_secret || given.sensitive) {
+                value.for_each_reference(&mut |reference| self.open_source(name, reference));
+            }
+            let Some(declared) = declared else {
                 self.private_given(name, given, descriptor);
                 self.added(name, given, component, descriptor);
                 continue;
@@ -152,6 +157,38 @@ impl<'a> Check<'a, '_> {
                 self.said.push(diagnostic.related(place(), "declared here"));
             }
         }
+    }
+
+    /// Warns if the secret property `name` of a component reads a property that is not declared as a secret.
+    fn open_source(&mut self, name: &PropertyName, reference: &Reference) {
+        let (own, is_open) = match reference.split() {
+            (own, None) => {
+                let own = self.assembly.properties.get(own);
+                (own, own.is_some_and(|read| !read.sensitive))
+            }
+            (component, Some(property)) => (None, self.publishes_open(component, property)),
+        };
+        if !is_open || self.said.leaves_out(Severity::Warning) {
+            return;
+        }
+        let text = &reference.text;
+        let message =
+            format!("`{name}` is a secret, but `{text}` is not: its value is stored and shown in clear");
+        let diagnostic = self.said.at(Severity::Warning, codes::OPEN_SOURCE, reference.span, message);
+        let diagnostic = match own {
+            Some(own) => diagnostic.related(self.source().place(own.name_span), "declared here"),
+            None => diagnostic,
+        };
+        let help = format!("declare `{text}` with `type: password`, or with `sensitive: true`");
+        self.said.push(diagnostic.help(help));
+    }
+
+    /// Tells whether the descriptor of a component declares a property that is no secret.
+    fn publishes_open(&self, component: &str, property: &str) -> bool {
+        let kind = self.assembly.composition.get(component).and_then(|component| component.kind.as_ref());
+        let descriptor = kind.and_then(|kind| self.catalog.find(&kind.value));
+        let declared = descriptor.as_ref().and_then(|found| found.properties().get(property));
+        declared.is_some_and(|declared| !declared.sensitive)
     }
 
     /// Checks an added property. The assembly gives this property, `name`, to a component whose descriptor does not

@@ -2,6 +2,7 @@
 
 use insta::assert_snapshot;
 use serde_json::json;
+use windlass_descriptor::Missing;
 
 use crate::support::{World, tree};
 
@@ -43,7 +44,7 @@ relationships:
     properties: {pin: {type: password, value: pin-of-the-relationship}}
 ",
     );
-    assert_eq!(composed.diagnostics.to_string(), "");
+    assert_snapshot!(composed.diagnostics, @"a.yaml:15:40: warning[WL0174]: `extra` is a secret, but `open` is not: its value is stored and shown in clear");
     let topology = composed.topology.unwrap();
     assert_snapshot!(tree(&topology), @"
     test (assembly of assembly::shop::1.0)
@@ -93,4 +94,35 @@ relationships:
     assert!(stored.contains("open-text"));
     // The output of `Debug` doesn't reveal the secrets either.
     assert!(!format!("{:?}", composed.secrets).contains("given-by-hand"));
+}
+
+/// A secret property of a component reads a property that is not declared as a secret. The check must warn, because the
+/// value of that property is stored in clear.
+#[test]
+fn a_secret_that_reads_an_open_property_is_warned_about() {
+    let world = World::of(&[WEB, "name: resource::db::1.0\nproperties: {key: {read-only: true}}\n"]);
+    let text = "name: assembly::shop::1.0
+properties:
+  licence: {type: string}
+  password: {type: password}
+composition:
+  db: {type: resource::db::1.0}
+  web:
+    type: resource::web::1.0
+    properties:
+      admin: {value: '${licence}'}
+      token: {value: 'with ${password} and ${db.key}'}
+      late: {value: '${licence}', sensitive: true}
+      extra: {value: '${licence}'}
+";
+    assert_snapshot!(world.check(text, Missing::Tolerated), @"
+    a.yaml:10:23: warning[WL0174]: `admin` is a secret, but `licence` is not: its value is stored and shown in clear
+        a.yaml:3:3: declared here
+        help: declare `licence` with `type: password`, or with `sensitive: true`
+    a.yaml:11:44: warning[WL0174]: `token` is a secret, but `db.key` is not: its value is stored and shown in clear
+        help: declare `db.key` with `type: password`, or with `sensitive: true`
+    a.yaml:12:22: warning[WL0174]: `late` is a secret, but `licence` is not: its value is stored and shown in clear
+        a.yaml:3:3: declared here
+        help: declare `licence` with `type: password`, or with `sensitive: true`
+    ");
 }

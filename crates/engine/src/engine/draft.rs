@@ -10,7 +10,7 @@ use windlass_driver::Package;
 use windlass_lifecycle::Plan;
 use windlass_lifecycle::{
     Diff, ElementChange, ElementChangeKind, HealError, LifecycleError, Options, Planned, Scale, ScaleError,
-    Situation, Version, healable, plan, resized, scaled, surge_nodes, surged,
+    Situation, Version, declared_changes, healable, plan, resized, scaled, surge_nodes, surged,
 };
 use windlass_model::assembly::{ElementKind, MaxSurge, MaxUnavailable, PackageDigest};
 use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Scaled, VersionRecord};
@@ -297,6 +297,10 @@ impl EngineEnv {
             return Err(EngineError::KeepsNoInstance(world.assembly.name.clone()));
         }
         refuse_protected(recorded.as_ref(), &world, &planned.diff, &surplus)?;
+        if let Some(recorded) = recorded.as_ref().filter(|_| !goes) {
+            let version = |topology| Version { topology, lookup: &world };
+            planned.diff.declared = declared_changes(version(recorded), version(world.topology()));
+        }
         note_package_diffs(&world, &self.drivers, &mut planned.diff);
         Ok(Draft {
             plan: planned.plan,

@@ -10,6 +10,7 @@ use windlass_model::assembly::Pause;
 use windlass_model::name::RelationshipName;
 use windlass_model::{DescriptorName, ElementName, Origin, PropertyName, State};
 
+use super::declared::DeclaredChange;
 use super::packages::PackageDiff;
 use crate::rank;
 use crate::situation::{Shown, ValueChange, listed};
@@ -22,6 +23,10 @@ pub struct Diff {
     /// The relationships that are added or removed, or whose declaration or values change. A relationship is not listed
     /// if only nodes at its source or target are added, removed or re-created.
     pub relationships: Vec<RelationshipChange>,
+    /// The changes that take effect without a call of a driver, such as the changes of policies. The planner leaves the
+    /// list empty; see [`declared_changes`](crate::declared_changes).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub declared: Vec<DeclaredChange>,
     /// The resources that keep their old package although the desired package differs. The driver of such a resource
     /// can manage the resource only with the package from which it was installed. These resources don't count as
     /// changes.
@@ -103,7 +108,7 @@ impl fmt::Display for Batches {
 impl Diff {
     /// Tells whether there are no changes.
     pub fn is_empty(&self) -> bool {
-        self.elements.is_empty() && self.relationships.is_empty()
+        self.elements.is_empty() && self.relationships.is_empty() && self.declared.is_empty()
     }
 
     /// Returns one line of text for each of these:
@@ -252,6 +257,9 @@ impl fmt::Display for Diff {
             writeln!(f, "{change}")?;
         }
         for change in &self.relationships {
+            writeln!(f, "{change}")?;
+        }
+        for change in &self.declared {
             writeln!(f, "{change}")?;
         }
         for note in self.notes() {

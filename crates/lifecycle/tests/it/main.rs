@@ -1,5 +1,6 @@
 //! Plans of small assemblies, in the form that users see.
 
+mod declared;
 mod each;
 mod golden;
 mod intents;

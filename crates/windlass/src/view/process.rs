@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 use windlass_engine::Tally;
-use windlass_lifecycle::{Current, Diff, ElementNow, Options, Plan, Situation, Version, plan};
+use windlass_lifecycle::{
+    Current, Diff, ElementNow, Options, Plan, Situation, Version, declared_changes, plan,
+};
 use windlass_model::assembly::{ElementKind, PackageDigest};
 use windlass_model::record::{ProcessRecord, ProcessStatus, StepRecord, StepState, VersionRecord};
 use windlass_model::request::{RequestRecord, RequestStatus};
@@ -434,7 +436,8 @@ fn difference(before: Option<&VersionRecord>, after: &VersionRecord) -> Result<D
         before.iter().flat_map(|before| before.assembly.packages.iter().filter_map(of_descriptor)).collect();
     let options = Options { packages: packages.clone(), kept, goal, ..Options::default() };
     let planned = plan(&situation, &options).map_err(windlass_engine::EngineError::from)?;
-    Ok(planned.diff)
+    let declared = before.map(|before| declared_changes(side(before), side(after))).unwrap_or_default();
+    Ok(Diff { declared, ..planned.diff })
 }
 
 fn side(version: &VersionRecord) -> Version<'_> {
