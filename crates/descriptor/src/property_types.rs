@@ -1,6 +1,7 @@
 //! Types of properties. They are advice: a value that does not match its type causes a warning.
 //!
-//! The language treats all values as text, and windlass converts no value to its type. Descriptors also use types
+//! The language treats all values as text, and windlass converts no value to its type, with one exception: if the user
+//! gives the text of a list or map for a parameter of such a type, windlass reads the text. Descriptors also use types
 //! such as `integer`, which only later versions of the language define. windlass knows these types, and the types
 //! that the descriptor declares in `data-types`. Any other type also causes only a warning.
 

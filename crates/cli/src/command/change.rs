@@ -90,7 +90,9 @@ impl<'a> Change<'a> {
             return match self.tell_notes(planned) {
                 Ok(view) => {
                     let code = plan::show(&view, run.print.format, dry.detailed_exitcode);
-                    plan::tell_saved(output.as_deref());
+                    if let Some(file) = output {
+                        tell!("{}", plan::how_to_apply(file, ""));
+                    }
                     code
                 }
                 Err(error) => fail(&error),

@@ -34,41 +34,43 @@ pub(crate) async fn run(args: PlanArgs) -> ExitCode {
         Ok(windlass) => windlass,
         Err(error) => return fail_of_file(&error, &args.assembly.file).await,
     };
-    let planned = match &args.output {
-        Some(file) => save(&windlass, &input, file).await,
-        None => windlass.plan(&input).await,
-    };
+    let planned = made(&windlass, &input, args.output.as_deref()).await;
     let closed = windlass.close().await;
     match planned.and_then(|planned| closed.map(|()| planned)) {
-        Ok((plan, warnings)) => {
+        Ok((plan, warnings, saved)) => {
             diagnostics::print(warnings.iter());
             if let Some(step) = &args.why {
                 return why::explain(&plan, step, args.print.format);
             }
             let code = show_steps(&plan, args.print.format, args.detailed_exitcode, args.all);
-            tell_saved(args.output.as_deref());
+            if let Some(how) = saved {
+                tell!("{how}");
+            }
             code
         }
         Err(error) => fail(&error),
     }
 }
 
-/// Prints how to execute a saved plan.
-pub(crate) fn tell_saved(file: Option<&Path>) {
-    if let Some(file) = file {
-        tell!("saved; execute it with `windlass apply {}`", file.display());
-    }
-}
-
-/// Makes a plan, and saves it to a file.
-pub(crate) async fn save(
+/// Makes a plan. If `file` is given, saves the plan to this file, and also returns how to execute the saved plan.
+pub(crate) async fn made(
     windlass: &Windlass,
     input: &AssemblyInput,
-    file: &Path,
-) -> Result<(PlanView, Diagnostics), windlass::Error> {
+    file: Option<&Path>,
+) -> Result<(PlanView, Diagnostics, Option<String>), windlass::Error> {
+    let Some(file) = file else {
+        let (view, warnings) = windlass.plan(input).await?;
+        return Ok((view, warnings, None));
+    };
     let (view, saved, warnings) = windlass.plan_to_save(input).await?;
     saved.write(file)?;
-    Ok((view, warnings))
+    let secrets: String = saved.secrets().map(|name| format!(" -p {name}=@FILE")).collect();
+    Ok((view, warnings, Some(how_to_apply(file, &secrets))))
+}
+
+/// Returns how to execute a saved plan. `options` contains the options that the command needs.
+pub(crate) fn how_to_apply(file: &Path, options: &str) -> String {
+    format!("saved; execute it with `windlass apply {}{options}`", file.display())
 }
 
 /// Prints a plan, and returns the exit code. If `detailed` is set, the exit code depends on the plan:

@@ -8,6 +8,7 @@ use windlass::{AssemblyInput, SavedPlan};
 use super::process::Execution;
 use super::{fail, fail_of_file, grace, input, open_against, parts_contradict, plan, with_parameters};
 use crate::args::{AdoptArgs, ApplyArgs, AssemblyArgs, HowArgs, UpArgs};
+use crate::output::tell;
 use crate::size_limit::max_size;
 use crate::{diagnostics, exit, signals};
 
@@ -56,16 +57,15 @@ impl BringUp<'_> {
             Err(error) => return fail_of_file(&error, &assembly.file).await,
         };
         if dry.dry_run {
-            let planned = match output {
-                Some(file) => plan::save(&windlass, &input, file).await,
-                None => windlass.plan(&input).await,
-            };
+            let planned = plan::made(&windlass, &input, output.as_deref()).await;
             let closed = windlass.close().await;
             return match planned.and_then(|planned| closed.map(|()| planned)) {
-                Ok((view, warnings)) => {
+                Ok((view, warnings, saved)) => {
                     diagnostics::print(warnings.iter());
                     let code = plan::show(&view, run.print.format, dry.detailed_exitcode);
-                    plan::tell_saved(output.as_deref());
+                    if let Some(how) = saved {
+                        tell!("{how}");
+                    }
                     code
                 }
                 Err(error) => fail(&error),

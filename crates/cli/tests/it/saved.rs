@@ -111,7 +111,8 @@ fn a_saved_plan_is_refused_when_the_state_has_moved_on() {
 fn a_saved_plan_has_no_secrets() {
     let env = shop();
     env.write("secret", "hunter22");
-    env.ok(&["plan", "shop", "-p", "password=@secret", "-o", "shop.plan"]);
+    let saved = env.ok(&["plan", "shop", "-p", "password=@secret", "-o", "shop.plan"]).stderr;
+    assert_eq!(saved.trim(), "saved; execute it with `windlass apply shop.plan -p password=@FILE`");
     let text = env.read("shop.plan");
     assert!(!text.contains("hunter22") && text.contains(r#""version":1"#), "{text}");
     assert_snapshot!(env.refuses(&["apply", "shop.plan"]), @"error[WL0577]: the plan needs the secret `password`, which it does not contain; pass it again with `-p password=@FILE`");

@@ -10,6 +10,7 @@
 //! - Literals of sensitive properties are moved out of the topology: they become secrets.
 
 mod bind;
+mod collections;
 mod composer;
 mod each;
 mod elements;
@@ -90,7 +91,13 @@ pub fn compose_given(
     request: Request<'_>,
     places: &GivenPlaces,
 ) -> Composed {
+    let collections = collections::read(assembly, request.parameters, places);
+    let (request, places) = match &collections {
+        Some(read) => (Request { parameters: &read.parameters, ..request }, &read.places),
+        None => (request, places),
+    };
     let mut composer = Composer::new(request, places);
+    composer.diagnostics.extend(collections.iter().flat_map(|read| read.warnings.iter().cloned()));
     composer.examine(&Descriptor::Assembly(assembly.clone()));
     composer.root(assembly);
     composer.diagnostics.extend(std::mem::take(&mut composer.values.diagnostics));

@@ -1,6 +1,7 @@
 //! Tests parameters that a user gives to an assembly.
 
 use insta::assert_snapshot;
+use serde_json::json;
 
 use crate::support::World;
 
@@ -105,5 +106,38 @@ fn all_errors_of_parameters_are_reported_at_once() {
     a.yaml:3:3: error[WL0151]: `region` is required and has no value
         help: give it with `-p region=…`
     a.yaml:5:3: error[WL0152]: `fixed` has a fixed value and can't be set
+    ");
+}
+
+/// `-p` gives each value as text. If the parameter is a list or a map, the text is read as YAML, so that it means the
+/// same as in a parameter file.
+#[test]
+fn the_text_of_a_list_or_map_is_read() {
+    let text = "name: assembly::shop::1.0
+properties:
+  ports: {type: list}
+  labels: {type: map}
+  keys: {type: list, sensitive: true}
+  note: {type: string}
+";
+    let given = World::default().given("ports", "[80, {at: 443}]").given("labels", "a: '1'\n");
+    let given = given.given("keys", "- first\n").given("note", "[80]");
+    assert_snapshot!(given.tree(text), @"
+    test (assembly of assembly::shop::1.0)
+      ports: [80, {at: 443}]
+      labels: {a: 1}
+      keys (sensitive): [***]
+      note: [80]
+    ");
+    let files = World::default().given("ports", json!(["80", {"at": "443"}]));
+    let files =
+        files.given("labels", json!({"a": "1"})).given("keys", json!(["first"])).given("note", "[80]");
+    assert_eq!(files.tree(text), given.tree(text));
+    let wrong = World::default().given("ports", "80").given("labels", "").given("keys", "secret: [");
+    assert_snapshot!(wrong.messages(text), @"
+    a.yaml:3:3: warning[WL0117]: `ports` is declared as `list`, and the given text is not a list
+        help: the text is taken as it stands; give the value as YAML or JSON
+    a.yaml:5:3: warning[WL0117]: `keys` is declared as `list`, and the given text is not a list
+        help: the text is taken as it stands; give the value as YAML or JSON
     ");
 }

@@ -197,6 +197,11 @@ impl SavedPlan {
         &self.assembly
     }
 
+    /// Returns the names of the parameters that are secrets. The file of the plan does not contain their values.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.up.iter().flat_map(|recipe| &recipe.secrets).map(String::as_str)
+    }
+
     /// Refuses the user's input `given` in two cases: a secret of the plan is missing, or `given` contains a
     /// parameter that is not a secret of the plan. The second case does not apply to parameters from files and
     /// environment variables, because other plans may need them.
