@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
                 let entries = entries.iter().map(|(key, entry)| (key.clone(), self.written(entry)));
                 Value::Object(entries.collect::<Map<_, _>>())
             }
-            _ => Value::Null,
+            Template::Null => Value::Null,
         }
     }
 
