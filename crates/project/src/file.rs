@@ -225,7 +225,7 @@ fn location(reader: &mut Reader<'_>, entry: &Entry, kinds: &RuntimeKinds) -> Opt
     let field = |key: &str| body.and_then(|body| body.get(key)).filter(|node| !node.is_null());
     let mut text =
         |key: &str| field(key).and_then(|node| reader.text(node, &format!("`{key}`"))).map(str::to_owned);
-    let mut location = Location::local(&name);
+    let mut location = Location { is_declared: true, ..Location::local(&name) };
     location.manager = text("resource-manager");
     location.infrastructure = text("infrastructure-type").unwrap_or(location.infrastructure);
     location.image = text(IMAGE);

@@ -216,15 +216,27 @@ impl Project {
     ///
     /// An undeclared location has the runtime `process`.
     ///
+    /// If the component names no location, but has an instance, the result is the
+    /// [recorded location](Placement::recorded) of this instance.
+    ///
     /// # Errors
     /// Returns an error if the project declares locations, but not the named location. Also returns an error if the
-    /// component and the chosen location name different resource managers.
+    /// instance was created at a declared location, and the project does not declare this location. Also returns an
+    /// error if the component and the chosen location name different resource managers.
     pub fn location(&self, placement: &Placement) -> Result<Location, PlacementError> {
-        let declared = match &placement.location {
-            Some(name) if self.locations.is_empty() => return Ok(Location::local(name)),
-            Some(name) => self.locations.get(name).ok_or_else(|| self.unknown(name))?,
-            None if self.locations.len() == 1 => &self.locations[0],
-            None => return Ok(Location::local(LOCAL)),
+        let declared = match (&placement.location, &placement.recorded) {
+            (Some(_), Some(recorded)) if self.locations.is_empty() && recorded.is_declared => {
+                return Err(self.undeclared(&recorded.name));
+            }
+            (Some(name), _) if self.locations.is_empty() => return Ok(Location::local(name)),
+            (Some(name), _) => self.locations.get(name).ok_or_else(|| self.unknown(name))?,
+            (None, Some(recorded)) => match self.locations.get(&recorded.name) {
+                Some(declared) => declared,
+                None if recorded.is_declared => return Err(self.undeclared(&recorded.name)),
+                None => return Ok(Location::local(&recorded.name)),
+            },
+            (None, None) if self.locations.len() == 1 => &self.locations[0],
+            (None, None) => return Ok(Location::local(LOCAL)),
         };
         match (&declared.location.manager, &placement.manager) {
             (Some(has), Some(wanted)) if has != wanted => Err(PlacementError::OtherManager {
@@ -277,6 +289,10 @@ impl Project {
         location
     }
 
+    fn undeclared(&self, name: &str) -> PlacementError {
+        PlacementError::Undeclared { location: name.to_owned(), file: self.file().map(shown) }
+    }
+
     fn unknown(&self, name: &str) -> PlacementError {
         PlacementError::Unknown {
             location: name.to_owned(),
@@ -299,6 +315,17 @@ pub enum PlacementError {
         file: String,
         /// The names of the declared locations.
         known: Vec<String>,
+    },
+    /// The instance of the component was created at a location that is no longer declared.
+    #[error(
+        "its instance is at the location `{location}`, which {} does not declare",
+        file.as_ref().map_or_else(|| "this project".to_owned(), |file| format!("`{file}`"))
+    )]
+    Undeclared {
+        /// The name of the recorded location.
+        location: String,
+        /// The project file, for display; `None` if the project has none.
+        file: Option<String>,
     },
     /// The location belongs to another resource manager.
     #[error("the location `{location}` belongs to the resource manager `{has}`, not to `{wanted}`")]
@@ -326,6 +353,13 @@ impl PlacementError {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("it declares {}", listed(names())),
                 };
+                Diagnostic::error(codes::UNKNOWN_LOCATION, message).help(help)
+            }
+            Self::Undeclared { location, .. } => {
+                let help = format!(
+                    "declare `{location}` again in `{FILE_NAME}`, or name another location in the component's \
+                     `deploymentLocation`"
+                );
                 Diagnostic::error(codes::UNKNOWN_LOCATION, message).help(help)
             }
             Self::OtherManager { declared, has, .. } => Diagnostic::error(codes::WRONG_MANAGER, message)

@@ -1,0 +1,105 @@
+//! The location at which the scripts of a part run, when `windlass.yaml` changes.
+
+use insta::assert_snapshot;
+
+use crate::env::TestEnv;
+
+const SCRIPTS: &str = "app/Contains/box/Lifecycle/script/scripts";
+
+/// Returns a project with the assembly `app`. Each script of its only part `box` writes its name and the variable
+/// `PLACE` of its location to the trace.
+fn app(windlass_yaml: &str) -> TestEnv {
+    let env = TestEnv::bare();
+    env.write("windlass.yaml", windlass_yaml);
+    env.write(
+        "app/assembly.yaml",
+        "name: assembly::app::1.0\ncomposition:\n  box: {type: 'resource::box::1.0', properties: {size: {value: small}}}\n",
+    );
+    env.write(
+        "app/Contains/box/resource.yaml",
+        "name: resource::box::1.0
+properties: {size: {volatile: true}, deploymentLocation: {volatile: true}}
+lifecycle: [Install, Start, Integrity, Reconfigure, Stop, Uninstall]
+commands: {backup: {}}
+default-driver: {script: {properties: {style: plain, effect: repeatable}}}
+",
+    );
+    let trace = env.trace_file().display().to_string();
+    for name in ["Install", "Start", "Integrity", "Reconfigure", "Stop", "Uninstall", "backup"] {
+        let body = format!("#!/bin/sh\necho \"{name} ${{PLACE-host}}\" >>'{trace}'\n");
+        env.script(&format!("{SCRIPTS}/{name}.sh"), body);
+    }
+    env
+}
+
+const FARM: &str = "version: 1\nlocations:\n  farm: {runtime: process, environment: {PLACE: farm}}\n";
+
+/// A part that names no location is created at the only location of `windlass.yaml`. It stays there when
+/// `windlass.yaml` declares further locations.
+#[test]
+fn a_further_location_moves_no_part() {
+    let env = app(FARM);
+    env.ok(&["up", "app"]);
+    env.edit("windlass.yaml", FARM, &format!("{FARM}  other: {{runtime: process}}\n"));
+    env.clear_trace();
+    assert_eq!(env.run(&["plan", "app", "--detailed-exitcode"]).code(), Some(0));
+    env.ok(&["call", "app", "box", "backup"]);
+    env.edit("app/assembly.yaml", "small", "large");
+    env.ok(&["up", "app"]);
+    // A new instance gets the location of the rule for new parts.
+    env.ok(&["up", "app", "--replace", "box", "--yes"]);
+    env.ok(&["down", "app"]);
+    assert_eq!(
+        env.changes(),
+        [
+            "backup farm",
+            "Reconfigure farm",
+            "Stop farm",
+            "Uninstall farm",
+            "Install host",
+            "Start host",
+            "Stop host",
+            "Uninstall host"
+        ]
+    );
+}
+
+/// If `windlass.yaml` no longer declares the location of a part, no script of the part runs anywhere else.
+#[test]
+fn a_part_of_an_undeclared_location_is_left_alone() {
+    let env = app(FARM);
+    env.ok(&["up", "app"]);
+    env.clear_trace();
+    env.edit("windlass.yaml", "farm:", "barn:");
+    assert_snapshot!(env.refuses(&["up", "app", "--no-refresh"]), @"error[WL0513]: app/Contains/box/resource.yaml:2:38: `box` can't be placed: its instance is at the location `farm`, which `windlass.yaml` does not declare; declare `farm` again in `windlass.yaml`, or name another location in the component's `deploymentLocation`");
+    let down = env.run(&["down", "app"]);
+    assert_eq!(down.code(), Some(1), "{down}");
+    assert!(down.stdout.contains("its instance is at the location `farm`, which"), "{down}");
+    // A folder without `windlass.yaml` has other locations, too.
+    std::fs::remove_file(env.path("windlass.yaml")).unwrap();
+    assert_snapshot!(env.refuses(&["up", "app", "--no-refresh"]), @"error[WL0513]: app/Contains/box/resource.yaml:2:38: `box` can't be placed: its instance is at the location `farm`, which this project does not declare; declare `farm` again in `windlass.yaml`, or name another location in the component's `deploymentLocation`");
+    assert_eq!(env.trace(), [""; 0]);
+    env.write("windlass.yaml", FARM);
+    env.ok(&["down", "app"]);
+    assert_eq!(env.trace(), ["Stop farm", "Uninstall farm"]);
+}
+
+/// A part of a project without `windlass.yaml` stays on this host when the project gets a location.
+#[test]
+fn the_first_location_moves_no_part() {
+    let env = app(FARM);
+    std::fs::remove_file(env.path("windlass.yaml")).unwrap();
+    env.ok(&["up", "app"]);
+    env.write("windlass.yaml", FARM);
+    env.ok(&["up", "app"]);
+    // The part moves when its descriptor names the location.
+    env.edit("app/assembly.yaml", "{size:", "{deploymentLocation: {value: farm}, size:");
+    env.ok(&["up", "app"]);
+    env.edit("app/assembly.yaml", "{deploymentLocation: {value: farm}, size:", "{size:");
+    env.ok(&["up", "app"]);
+    env.ok(&["down", "app"]);
+    assert_eq!(
+        env.changes(),
+        ["Install host", "Start host", "Reconfigure farm", "Reconfigure farm", "Stop farm", "Uninstall farm"]
+    );
+}
