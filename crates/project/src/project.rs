@@ -1,10 +1,12 @@
 //! A project: the folder of a `windlass.yaml`, the locations of the project, and the folder in which windlass keeps its
 //! data about the project.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use serde_json::Value;
 use thiserror::Error;
 use windlass_descriptor::{Descriptor, Existing};
 use windlass_driver::{Location, Placement, Registry};
@@ -38,6 +40,7 @@ pub struct Project {
     retention: Retention,
     nodes: Option<usize>,
     drivers: Registry,
+    sections: BTreeMap<String, Value>,
     warnings: Diagnostics,
     overlay: Overlay,
 }
@@ -116,7 +119,7 @@ impl Project {
     ) -> Result<Self, Diagnostics> {
         let source = overlay.source(&file).map_err(|diagnostic| Diagnostics::from(vec![*diagnostic]))?;
         let (file_content, mut warnings) = read(&source);
-        let ProjectFile { locations, existing, packages, retention, nodes, drivers } = file_content;
+        let ProjectFile { locations, existing, packages, retention, nodes, drivers, sections } = file_content;
         let root = file.parent().unwrap_or(&file).to_path_buf();
         let mut folders = Vec::new();
         for package in packages {
@@ -129,7 +132,19 @@ impl Project {
             return Err(warnings);
         }
         let (file, packages) = (Some(file), folders);
-        Ok(Self { root, file, locations, existing, packages, retention, nodes, drivers, warnings, overlay })
+        Ok(Self {
+            root,
+            file,
+            locations,
+            existing,
+            packages,
+            retention,
+            nodes,
+            drivers,
+            sections,
+            warnings,
+            overlay,
+        })
     }
 
     fn without_file(root: PathBuf) -> Self {
@@ -142,6 +157,7 @@ impl Project {
             retention: Retention::default(),
             nodes: None,
             drivers: Registry::default(),
+            sections: BTreeMap::new(),
             warnings: Diagnostics::new(),
             overlay: Overlay::default(),
         }
@@ -170,6 +186,12 @@ impl Project {
     /// Returns the warnings about the project's `windlass.yaml`.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
+    }
+
+    /// Returns the content of the parts of `windlass.yaml` that determine where and how scripts run. The key is
+    /// `locations.NAME` or `drivers.NAME`. Secrets are omitted. Comments, layout and order have no influence.
+    pub fn sections(&self) -> &BTreeMap<String, Value> {
+        &self.sections
     }
 
     /// Returns the texts that replace the contents of files.

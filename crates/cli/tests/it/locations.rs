@@ -1,6 +1,7 @@
 //! The location at which the scripts of a part run, when `windlass.yaml` changes.
 
 use insta::assert_snapshot;
+use rstest::rstest;
 
 use crate::env::TestEnv;
 
@@ -102,4 +103,59 @@ fn the_first_location_moves_no_part() {
         env.changes(),
         ["Install host", "Start host", "Reconfigure farm", "Reconfigure farm", "Stop farm", "Uninstall farm"]
     );
+}
+
+/// A change of a location after the plan was saved makes the plan out of date.
+#[rstest]
+#[case::a_variable("PLACE: farm", "PLACE: barn", "`locations.farm` of `windlass.yaml` has changed")]
+#[case::the_runtime(
+    "runtime: process",
+    "runtime: docker, image: x",
+    "`locations.farm` of `windlass.yaml` has changed"
+)]
+#[case::a_new_name(
+    "farm: {",
+    "barn: {",
+    "`locations.barn` of `windlass.yaml` was added, `locations.farm` of `windlass.yaml` was removed"
+)]
+#[case::another_location(
+    "  farm: {",
+    "  barn: {}\n  farm: {",
+    "`locations.barn` of `windlass.yaml` was added"
+)]
+#[case::a_driver(
+    "locations:",
+    "drivers: {script: {timeout: 1m}}\nlocations:",
+    "`drivers.script` of `windlass.yaml` was added"
+)]
+fn a_saved_plan_depends_on_the_locations(#[case] from: &str, #[case] to: &str, #[case] why: &str) {
+    let env = app(FARM);
+    env.ok(&["plan", "app", "-o", "app.plan"]);
+    env.edit("windlass.yaml", from, to);
+    let refused = env.refuses(&["apply", "app.plan"]);
+    assert!(refused.trim_end().ends_with(&format!("is out of date: {why}; save a new plan")), "{refused}");
+    env.edit("windlass.yaml", to, from);
+    env.ok(&["apply", "app.plan"]);
+}
+
+/// Comments, layout, order and the values of secrets may change. A plan of an earlier build is not compared with
+/// `windlass.yaml`.
+#[test]
+fn a_saved_plan_depends_on_the_content_of_windlass_yaml_alone() {
+    let farm = "version: 1\nlocations:\n  farm: {runtime: process, properties: {password: one, token: {file: token}}}\n";
+    let env = app(farm);
+    env.write("token", "one");
+    env.ok(&["plan", "app", "-o", "app.plan"]);
+    env.write(
+        "windlass.yaml",
+        "locations:
+  farm:
+    properties: {token: {file: token}, password: two} # a comment
+    runtime: process
+retention: {keep: 7}
+version: 1
+",
+    );
+    env.write("token", "two");
+    env.ok(&["apply", "app.plan"]);
 }
