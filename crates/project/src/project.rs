@@ -47,7 +47,8 @@ pub struct Project {
 
 impl Project {
     /// Opens the project of a file or folder `start`: the project of the nearest `windlass.yaml` at or above
-    /// `start`. Without a `windlass.yaml` the root of the project is `fallback`.
+    /// `start`. If there is none, opens the project of the nearest `windlass.yaml` at or above `fallback`. Without a
+    /// `windlass.yaml`, the root of the project is `fallback`.
     ///
     /// This method knows no runtimes and no drivers. So if the `windlass.yaml` names a runtime or configures a driver,
     /// the method returns an error. [`open_with`](Self::open_with) takes the runtimes and drivers as arguments.
@@ -105,10 +106,14 @@ impl Project {
         drivers: &Registry,
         read: impl FnOnce(&Arc<Source>) -> (ProjectFile, Diagnostics),
     ) -> Result<Self, Diagnostics> {
-        let start = real(start)?;
-        match find_file(&start)? {
+        let (start, fallback) = (real(start)?, real(fallback)?);
+        let file = match find_file(&start)? {
+            Some(file) => Some(file),
+            None => find_file(&fallback)?,
+        };
+        match file {
             Some(file) => Self::read(file, overlay, read),
-            None => Ok(Self { overlay, drivers: drivers.clone(), ..Self::without_file(real(fallback)?) }),
+            None => Ok(Self { overlay, drivers: drivers.clone(), ..Self::without_file(fallback) }),
         }
     }
 

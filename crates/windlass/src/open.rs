@@ -50,8 +50,9 @@ pub struct Settings {
 impl Settings {
     /// Creates settings for the project to which `start` belongs. If `start` is a folder, windlass searches for
     /// `windlass.yaml` in this folder, and then in the folders above. If `start` is a file, the search begins in the
-    /// folder of the file. Without a `windlass.yaml`, the working folder is the project, and its subfolder `.windlass`
-    /// contains the state. So a service whose working folder may change needs a `windlass.yaml`, with at least the line
+    /// folder of the file. If this search finds nothing, windlass searches in the working folder, and then in the folders
+    /// above. Without a `windlass.yaml`, the working folder is the project, and its subfolder `.windlass` contains the
+    /// state. So a service whose working folder may change needs a `windlass.yaml`, with at least the line
     /// `version: 1`.
     pub fn new(start: impl Into<PathBuf>) -> Self {
         Self {

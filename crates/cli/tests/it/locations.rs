@@ -159,3 +159,17 @@ version: 1
     env.write("token", "two");
     env.ok(&["apply", "app.plan"]);
 }
+
+/// An assembly without a `windlass.yaml` of its own uses that of the working folder, and so does `down`.
+#[test]
+fn the_working_folder_configures_an_assembly_of_another_folder() {
+    let env = app(FARM);
+    env.write("envs/prod/windlass.yaml", FARM);
+    std::fs::remove_file(env.path("windlass.yaml")).unwrap();
+    for args in [&["up", "../../app"] as &[&str], &["down", "app"]] {
+        let run = env.run_in("envs/prod", args);
+        assert_eq!(run.code(), Some(0), "{run}");
+    }
+    assert_eq!(env.changes(), ["Install farm", "Start farm", "Stop farm", "Uninstall farm"]);
+    assert!(env.path("envs/prod/.windlass").exists() && !env.path(".windlass").exists());
+}

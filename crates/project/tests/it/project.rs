@@ -43,6 +43,26 @@ fn the_nearest_file_above_counts() {
     assert_eq!(root("other/assembly.yaml"), folder.path(""));
 }
 
+/// If no `windlass.yaml` is at or above the file, that of the other folder is used.
+#[test]
+fn the_file_of_the_fallback_counts() {
+    let folder = Folder::with(&[
+        ("app/assembly.yaml", ""),
+        ("own/windlass.yaml", "version: 1\n"),
+        ("own/assembly.yaml", ""),
+        ("envs/windlass.yaml", "version: 1\nlocations: {farm: {}}\n"),
+        ("envs/prod/note", ""),
+        ("bare/note", ""),
+    ]);
+    let root = |start: &str, fallback: &str| {
+        let project = Project::open(&folder.path(start), &folder.path(fallback)).unwrap();
+        (project.root().to_path_buf(), project.locations().count())
+    };
+    assert_eq!(root("app/assembly.yaml", "envs/prod"), (folder.path("envs"), 1));
+    assert_eq!(root("own/assembly.yaml", "envs/prod"), (folder.path("own"), 0));
+    assert_eq!(root("app", "bare"), (folder.path("bare"), 0));
+}
+
 /// A function that creates something in a folder.
 type Make<'a> = &'a dyn Fn(&Folder);
 
