@@ -2,8 +2,9 @@
 
 use insta::assert_snapshot;
 use rstest::rstest;
+use rustix::process::Signal;
 
-use crate::env::TestEnv;
+use crate::env::{TestEnv, until};
 
 const SCRIPTS: &str = "app/Contains/box/Lifecycle/script/scripts";
 
@@ -172,4 +173,42 @@ fn the_working_folder_configures_an_assembly_of_another_folder() {
     }
     assert_eq!(env.changes(), ["Install farm", "Start farm", "Stop farm", "Uninstall farm"]);
     assert!(env.path("envs/prod/.windlass").exists() && !env.path(".windlass").exists());
+}
+
+/// The daemon uses a changed `windlass.yaml` for the next intents. If the file is invalid or missing, the daemon reports
+/// this once, and keeps the old content.
+#[test]
+fn the_daemon_reads_a_changed_file() {
+    let env = app(FARM);
+    let daemon = env.spawn(&["run"]);
+    until("the daemon listens", || daemon.stdout().contains("listening"));
+    let mut ended = 0;
+    let mut up = |args: &[&str]| {
+        env.clear_trace();
+        env.ok(&[&["up", "app", "--yes", "--queue"], args].concat());
+        ended += 1;
+        until("the process has ended", || daemon.stdout().matches(" completed").count() == ended);
+        env.changes()
+    };
+    assert_eq!(up(&[]), ["Install farm", "Start farm"]);
+    // An editor replaces the file atomically, so the daemon never reads a part of it.
+    let save = |text: &str| {
+        env.write("windlass.yaml.new", text);
+        std::fs::rename(env.path("windlass.yaml.new"), env.path("windlass.yaml")).unwrap();
+    };
+    save(&FARM.replace("PLACE: farm", "PLACE: barn"));
+    assert_eq!(up(&["--replace", "box"]), ["Stop barn", "Uninstall barn", "Install barn", "Start barn"]);
+    let refused = || daemon.stderr().matches("its old content still applies").count();
+    save("version: 1\nlocations: {farm: {runtime: proces}}\n");
+    until("the daemon has read the invalid file", || refused() == 1);
+    std::fs::remove_file(env.path("windlass.yaml")).unwrap();
+    until("the daemon misses the file", || refused() == 2);
+    save(FARM);
+    assert_eq!(up(&["--replace", "box"]), ["Stop farm", "Uninstall farm", "Install farm", "Start farm"]);
+    daemon.signal(Signal::TERM);
+    let run = daemon.end();
+    assert_eq!(run.code(), Some(0), "{run}");
+    assert_eq!(run.stdout.matches("`windlass.yaml` has changed; the next").count(), 2, "{run}");
+    assert_eq!(run.stderr.matches("its old content still applies").count(), 2, "{run}");
+    env.ok(&["down", "app"]);
 }
