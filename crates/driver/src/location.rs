@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_executor::Bounds;
+use windlass_model::record::LocationRecord;
 use windlass_model::resolve::Resolved;
 
 use crate::masking::texts;
@@ -16,8 +17,8 @@ pub const DEPLOYMENT_LOCATION: &str = "deploymentLocation";
 /// The property that names the resource manager to which the location of a component must belong.
 pub const RESOURCE_MANAGER: &str = "resourceManager";
 
-/// The values of the two properties that determine the placement of a part. An empty value counts as missing,
-/// and a missing value is `None`.
+/// The values that determine the placement of a part: two properties of the part, and the recorded location of its
+/// instance. An empty value of a property counts as missing, and a missing value is `None`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Placement {
     /// The property `deploymentLocation`: the name of the location.
@@ -25,6 +26,10 @@ pub struct Placement {
     /// The property `resourceManager`: the name of a resource manager. If [`Location::manager`] also contains a
     /// name, the two names must be equal. windlass uses the name only for this comparison.
     pub manager: Option<String>,
+    /// The recorded location of the part's instance; `None` if there is no instance yet. If the part names no location,
+    /// its calls use this location. So an existing instance keeps its location when `windlass.yaml` changes.
+    #[serde(default)]
+    pub recorded: Option<LocationRecord>,
 }
 
 /// The keys of a location that tell the script driver how to exchange data with scripts, each with its valid
@@ -37,6 +42,9 @@ pub const SCRIPTING: [(&str, &[&str]); 3] =
 pub struct Location {
     /// The name of the location. The property `deploymentLocation` of a component contains it.
     pub name: String,
+    /// Whether `windlass.yaml` declares the location.
+    #[serde(default)]
+    pub is_declared: bool,
     /// The name of the resource manager to which the location belongs. `None` matches any resource manager.
     pub manager: Option<String>,
     /// The infrastructure type of the location. Descriptors choose drivers by this type.
@@ -96,6 +104,7 @@ impl Location {
     pub fn local(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
+            is_declared: false,
             manager: None,
             infrastructure: "Local".to_owned(),
             runtime: "process".to_owned(),
@@ -111,6 +120,11 @@ impl Location {
             properties: BTreeMap::new(),
             secret: BTreeSet::new(),
         }
+    }
+
+    /// Returns the location as the record of an instance names it.
+    pub fn recorded(&self) -> LocationRecord {
+        LocationRecord { name: self.name.clone(), is_declared: self.is_declared }
     }
 
     /// Returns the properties of the location as the configuration of calls, each under the name

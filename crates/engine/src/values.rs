@@ -40,8 +40,8 @@ impl Unknown {
     }
 }
 
-/// Returns the location and the resource manager that an element names in the version `side`. An empty or unknown name
-/// is `None`.
+/// Returns the placement of an element: the location and the resource manager that it names in the version `side`, and
+/// the recorded location of its instance. An empty or unknown name is `None`.
 pub(crate) fn placement(world: &World, element: &Element, side: Side) -> Placement {
     let mut resolver = Resolver::new(world.version(side), world);
     let mut value = |name: &str| {
@@ -51,7 +51,12 @@ pub(crate) fn placement(world: &World, element: &Element, side: Side) -> Placeme
             _ => None,
         }
     };
-    Placement { location: value(location::DEPLOYMENT_LOCATION), manager: value(location::RESOURCE_MANAGER) }
+    let made = world.elements.get(&element.name).and_then(|record| record.made.as_ref());
+    Placement {
+        location: value(location::DEPLOYMENT_LOCATION),
+        manager: value(location::RESOURCE_MANAGER),
+        recorded: made.and_then(|made| made.location.clone()),
+    }
 }
 
 /// Resolves the properties of an element for a call. The result omits an output property that the driver of the element

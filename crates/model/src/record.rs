@@ -238,6 +238,20 @@ pub struct Made {
     pub installed_by: ProcessId,
     /// The process that last gave values to the element.
     pub configured_by: ProcessId,
+    /// The location at which the instance was created. If a later transition, such as Reconfigure, has succeeded at
+    /// another location, the field contains this other location. `None` if no driver was called yet, or if an older
+    /// version of windlass created the instance: such a version did not store this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<LocationRecord>,
+}
+
+/// A location, as the record of an instance names it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct LocationRecord {
+    /// The name of the location.
+    pub name: String,
+    /// Whether `windlass.yaml` declared the location. The jobs of an undeclared location are local processes.
+    pub is_declared: bool,
 }
 
 /// The instance document of an element.

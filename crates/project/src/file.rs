@@ -56,6 +56,8 @@ pub(crate) struct ProjectFile {
     pub(crate) nodes: Option<usize>,
     /// The drivers, with their settings.
     pub(crate) drivers: Registry,
+    /// See [`Project::sections`](crate::Project::sections).
+    pub(crate) sections: BTreeMap<String, Value>,
 }
 
 /// The package of an existing instance.
@@ -106,14 +108,36 @@ fn read_root(reader: &mut Reader<'_>, root: &Node, kinds: &RuntimeKinds, drivers
     version(reader, root);
     let locations = root.get("locations").and_then(|node| reader.any_mapping(node, "`locations`"));
     let locations = locations.map(Mapping::entries).unwrap_or_default();
-    let locations = locations.iter().filter_map(|entry| location(reader, entry, kinds)).collect();
+    let locations: IndexMap<String, Declared> =
+        locations.iter().filter_map(|entry| location(reader, entry, kinds)).collect();
     let (existing, packages) = root.get("existing").map(|node| existing(reader, node)).unwrap_or_default();
     let retention = root.get("retention").map(|node| retention(reader, node)).unwrap_or_default();
     let nodes = root.get("limits").and_then(|node| limits(reader, node));
     let settings = root.get("drivers").and_then(|node| reader.any_mapping(node, "`drivers`"));
     let settings = settings.map(Mapping::entries).unwrap_or_default();
     let drivers = settings.iter().fold(drivers.clone(), |drivers, entry| driver(reader, entry, drivers));
-    ProjectFile { locations, existing, packages, retention, nodes, drivers }
+    let sections = sections(root, &locations);
+    ProjectFile { locations, existing, packages, retention, nodes, drivers, sections }
+}
+
+/// Returns the content of each location and of each driver; see [`Project::sections`](crate::Project::sections).
+fn sections(root: &Mapping, locations: &IndexMap<String, Declared>) -> BTreeMap<String, Value> {
+    let mut sections = BTreeMap::new();
+    for key in ["locations", "drivers"] {
+        let entries = root.get(key).and_then(Node::as_mapping).map(Mapping::entries).unwrap_or_default();
+        for entry in entries {
+            let name = entry.key.text();
+            let mut content = entry.value.to_value(Reading::Script);
+            let declared = locations.get(name).filter(|_| key == "locations");
+            if let Some(Declared { location, sources, .. }) = declared {
+                for secret in location.secret.iter().filter(|name| !sources.contains_key(*name)) {
+                    content["properties"][secret] = Value::Null;
+                }
+            }
+            sections.insert(format!("{key}.{name}"), content);
+        }
+    }
+    sections
 }
 
 /// Reads an entry of `drivers`: the settings of one driver. Returns the registry with this driver configured.
@@ -225,7 +249,7 @@ fn location(reader: &mut Reader<'_>, entry: &Entry, kinds: &RuntimeKinds) -> Opt
     let field = |key: &str| body.and_then(|body| body.get(key)).filter(|node| !node.is_null());
     let mut text =
         |key: &str| field(key).and_then(|node| reader.text(node, &format!("`{key}`"))).map(str::to_owned);
-    let mut location = Location::local(&name);
+    let mut location = Location { is_declared: true, ..Location::local(&name) };
     location.manager = text("resource-manager");
     location.infrastructure = text("infrastructure-type").unwrap_or(location.infrastructure);
     location.image = text(IMAGE);

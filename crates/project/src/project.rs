@@ -1,10 +1,12 @@
 //! A project: the folder of a `windlass.yaml`, the locations of the project, and the folder in which windlass keeps its
 //! data about the project.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use serde_json::Value;
 use thiserror::Error;
 use windlass_descriptor::{Descriptor, Existing};
 use windlass_driver::{Location, Placement, Registry};
@@ -38,13 +40,15 @@ pub struct Project {
     retention: Retention,
     nodes: Option<usize>,
     drivers: Registry,
+    sections: BTreeMap<String, Value>,
     warnings: Diagnostics,
     overlay: Overlay,
 }
 
 impl Project {
     /// Opens the project of a file or folder `start`: the project of the nearest `windlass.yaml` at or above
-    /// `start`. Without a `windlass.yaml` the root of the project is `fallback`.
+    /// `start`. If there is none, opens the project of the nearest `windlass.yaml` at or above `fallback`. Without a
+    /// `windlass.yaml`, the root of the project is `fallback`.
     ///
     /// This method knows no runtimes and no drivers. So if the `windlass.yaml` names a runtime or configures a driver,
     /// the method returns an error. [`open_with`](Self::open_with) takes the runtimes and drivers as arguments.
@@ -102,10 +106,14 @@ impl Project {
         drivers: &Registry,
         read: impl FnOnce(&Arc<Source>) -> (ProjectFile, Diagnostics),
     ) -> Result<Self, Diagnostics> {
-        let start = real(start)?;
-        match find_file(&start)? {
+        let (start, fallback) = (real(start)?, real(fallback)?);
+        let file = match find_file(&start)? {
+            Some(file) => Some(file),
+            None => find_file(&fallback)?,
+        };
+        match file {
             Some(file) => Self::read(file, overlay, read),
-            None => Ok(Self { overlay, drivers: drivers.clone(), ..Self::without_file(real(fallback)?) }),
+            None => Ok(Self { overlay, drivers: drivers.clone(), ..Self::without_file(fallback) }),
         }
     }
 
@@ -116,7 +124,7 @@ impl Project {
     ) -> Result<Self, Diagnostics> {
         let source = overlay.source(&file).map_err(|diagnostic| Diagnostics::from(vec![*diagnostic]))?;
         let (file_content, mut warnings) = read(&source);
-        let ProjectFile { locations, existing, packages, retention, nodes, drivers } = file_content;
+        let ProjectFile { locations, existing, packages, retention, nodes, drivers, sections } = file_content;
         let root = file.parent().unwrap_or(&file).to_path_buf();
         let mut folders = Vec::new();
         for package in packages {
@@ -129,7 +137,19 @@ impl Project {
             return Err(warnings);
         }
         let (file, packages) = (Some(file), folders);
-        Ok(Self { root, file, locations, existing, packages, retention, nodes, drivers, warnings, overlay })
+        Ok(Self {
+            root,
+            file,
+            locations,
+            existing,
+            packages,
+            retention,
+            nodes,
+            drivers,
+            sections,
+            warnings,
+            overlay,
+        })
     }
 
     fn without_file(root: PathBuf) -> Self {
@@ -142,6 +162,7 @@ impl Project {
             retention: Retention::default(),
             nodes: None,
             drivers: Registry::default(),
+            sections: BTreeMap::new(),
             warnings: Diagnostics::new(),
             overlay: Overlay::default(),
         }
@@ -170,6 +191,12 @@ impl Project {
     /// Returns the warnings about the project's `windlass.yaml`.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
+    }
+
+    /// Returns the content of the parts of `windlass.yaml` that determine where and how scripts run. The key is
+    /// `locations.NAME` or `drivers.NAME`. Secrets are omitted. Comments, layout and order have no influence.
+    pub fn sections(&self) -> &BTreeMap<String, Value> {
+        &self.sections
     }
 
     /// Returns the texts that replace the contents of files.
@@ -216,15 +243,27 @@ impl Project {
     ///
     /// An undeclared location has the runtime `process`.
     ///
+    /// If the component names no location, but has an instance, the result is the
+    /// [recorded location](Placement::recorded) of this instance.
+    ///
     /// # Errors
     /// Returns an error if the project declares locations, but not the named location. Also returns an error if the
-    /// component and the chosen location name different resource managers.
+    /// instance was created at a declared location, and the project does not declare this location. Also returns an
+    /// error if the component and the chosen location name different resource managers.
     pub fn location(&self, placement: &Placement) -> Result<Location, PlacementError> {
-        let declared = match &placement.location {
-            Some(name) if self.locations.is_empty() => return Ok(Location::local(name)),
-            Some(name) => self.locations.get(name).ok_or_else(|| self.unknown(name))?,
-            None if self.locations.len() == 1 => &self.locations[0],
-            None => return Ok(Location::local(LOCAL)),
+        let declared = match (&placement.location, &placement.recorded) {
+            (Some(_), Some(recorded)) if self.locations.is_empty() && recorded.is_declared => {
+                return Err(self.undeclared(&recorded.name));
+            }
+            (Some(name), _) if self.locations.is_empty() => return Ok(Location::local(name)),
+            (Some(name), _) => self.locations.get(name).ok_or_else(|| self.unknown(name))?,
+            (None, Some(recorded)) => match self.locations.get(&recorded.name) {
+                Some(declared) => declared,
+                None if recorded.is_declared => return Err(self.undeclared(&recorded.name)),
+                None => return Ok(Location::local(&recorded.name)),
+            },
+            (None, None) if self.locations.len() == 1 => &self.locations[0],
+            (None, None) => return Ok(Location::local(LOCAL)),
         };
         match (&declared.location.manager, &placement.manager) {
             (Some(has), Some(wanted)) if has != wanted => Err(PlacementError::OtherManager {
@@ -277,6 +316,10 @@ impl Project {
         location
     }
 
+    fn undeclared(&self, name: &str) -> PlacementError {
+        PlacementError::Undeclared { location: name.to_owned(), file: self.file().map(shown) }
+    }
+
     fn unknown(&self, name: &str) -> PlacementError {
         PlacementError::Unknown {
             location: name.to_owned(),
@@ -299,6 +342,17 @@ pub enum PlacementError {
         file: String,
         /// The names of the declared locations.
         known: Vec<String>,
+    },
+    /// The instance of the component was created at a location that is no longer declared.
+    #[error(
+        "its instance is at the location `{location}`, which {} does not declare",
+        file.as_ref().map_or_else(|| "this project".to_owned(), |file| format!("`{file}`"))
+    )]
+    Undeclared {
+        /// The name of the recorded location.
+        location: String,
+        /// The project file, for display; `None` if the project has none.
+        file: Option<String>,
     },
     /// The location belongs to another resource manager.
     #[error("the location `{location}` belongs to the resource manager `{has}`, not to `{wanted}`")]
@@ -326,6 +380,13 @@ impl PlacementError {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("it declares {}", listed(names())),
                 };
+                Diagnostic::error(codes::UNKNOWN_LOCATION, message).help(help)
+            }
+            Self::Undeclared { location, .. } => {
+                let help = format!(
+                    "declare `{location}` again in `{FILE_NAME}`, or name another location in the component's \
+                     `deploymentLocation`"
+                );
                 Diagnostic::error(codes::UNKNOWN_LOCATION, message).help(help)
             }
             Self::OtherManager { declared, has, .. } => Diagnostic::error(codes::WRONG_MANAGER, message)

@@ -111,7 +111,11 @@ pub fn init(folder: &Path, name: Option<&str>, language: Language, style: Style)
     let name = name.map(str::to_owned).or(of_folder).unwrap_or_default();
     let descriptor: DescriptorName = format!("assembly::{name}::1.0").parse()?;
     fs::create_dir_all(&absolute).map_err(failed)?;
-    let needs_project = Windlass::open(Settings::new(&absolute))?.project().file().is_none();
+    let windlass = Windlass::open(Settings::new(&absolute))?;
+    // Without a `windlass.yaml` at or above the folder, the project is that of the working folder.
+    let root = windlass.project().root();
+    let is_inside = absolute.canonicalize().map_err(failed)?.starts_with(root);
+    let needs_project = !is_inside || windlass.project().file().is_none();
     let own = needs_project.then_some(&PROJECT).into_iter().chain([&ASSEMBLY]);
     let own = own.map(|file| (PathBuf::from(file.path), file));
     let package = package_files(language, style).into_iter();

@@ -51,6 +51,8 @@ pub mod document;
 mod duty_timing;
 pub mod error;
 pub mod explain;
+#[cfg(feature = "daemon")]
+mod file_version;
 pub mod forget;
 pub mod format;
 pub mod graph;

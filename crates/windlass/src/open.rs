@@ -19,6 +19,8 @@ use windlass_source::files::MAX_SIZE;
 use windlass_store::{Holder, KeySource, Store, without_password};
 
 use crate::error::Error;
+#[cfg(feature = "daemon")]
+use crate::file_version::FileVersion;
 use crate::places::ProjectPlaces;
 use crate::runtimes::{RuntimeContext, RuntimeFactory, RuntimeRegistry, Runtimes, Variables};
 use crate::stores::{self, StoreKind, StoreSettings};
@@ -50,8 +52,9 @@ pub struct Settings {
 impl Settings {
     /// Creates settings for the project to which `start` belongs. If `start` is a folder, windlass searches for
     /// `windlass.yaml` in this folder, and then in the folders above. If `start` is a file, the search begins in the
-    /// folder of the file. Without a `windlass.yaml`, the working folder is the project, and its subfolder `.windlass`
-    /// contains the state. So a service whose working folder may change needs a `windlass.yaml`, with at least the line
+    /// folder of the file. If this search finds nothing, windlass searches in the working folder, and then in the folders
+    /// above. Without a `windlass.yaml`, the working folder is the project, and its subfolder `.windlass` contains the
+    /// state. So a service whose working folder may change needs a `windlass.yaml`, with at least the line
     /// `version: 1`.
     pub fn new(start: impl Into<PathBuf>) -> Self {
         Self {
@@ -226,6 +229,9 @@ impl fmt::Debug for Settings {
 #[derive(Clone)]
 pub struct Windlass {
     pub(crate) project: Project,
+    /// The version of `windlass.yaml` that `project` contains.
+    #[cfg(feature = "daemon")]
+    pub(crate) version: Option<FileVersion>,
     pub(crate) settings: Settings,
     context: RuntimeContext,
     pub(crate) places: Arc<ProjectPlaces>,
@@ -248,12 +254,9 @@ impl Windlass {
         if supervise::is_supervisor() {
             return Err(Error::IsSupervisor);
         }
-        let folder = std::env::current_dir().map_err(Error::WorkingFolder)?;
-        let files = Overlay::default().with_limit(settings.max_size);
-        let kinds = settings.runtimes.kinds();
-        let open = if settings.only_reads { Project::open_to_read } else { Project::open_with };
-        let project =
-            open(&settings.start, &folder, files, &kinds, &settings.drivers).map_err(Error::Input)?;
+        let project = read_project(&settings)?;
+        #[cfg(feature = "daemon")]
+        let version = FileVersion::of(&project);
         let state = project.state_dir();
         let mut context = RuntimeContext::new(state);
         context.supervisor = settings.supervisor.clone();
@@ -261,11 +264,13 @@ impl Windlass {
         if let Some(images) = &settings.images {
             context.images.clone_from(images);
         }
-        let runtimes = Runtimes::new(settings.runtimes.factories(), &context);
+        let runtimes = Arc::new(Runtimes::new(settings.runtimes.factories(), &context));
         let places = Arc::new(ProjectPlaces::new(project.clone(), settings.variables.clone(), runtimes));
         let slots = JobSlots::default();
         Ok(Self {
             project,
+            #[cfg(feature = "daemon")]
+            version,
             settings,
             context,
             places,
@@ -273,6 +278,24 @@ impl Windlass {
             store: Arc::default(),
             lost_store: Arc::new(Once::new()),
         })
+    }
+
+    /// Reads `windlass.yaml` again. The result shares the store, the runtimes and the job slots with `self`.
+    ///
+    /// # Errors
+    ///
+    /// A text with all errors of the file. Also fails if the file no longer exists.
+    #[cfg(feature = "daemon")]
+    pub(crate) fn reopened(&self) -> Result<Self, String> {
+        let project = read_project(&self.settings).map_err(|error| error.to_string())?;
+        let is_gone = project.file().is_none() && self.project.file().is_some();
+        if is_gone || project.root() != self.project.root() {
+            return Err("the file does not exist any more".to_owned());
+        }
+        let version = FileVersion::of(&project);
+        let (variables, runtimes) = (self.settings.variables.clone(), self.places.runtimes.clone());
+        let places = Arc::new(ProjectPlaces::new(project.clone(), variables, runtimes));
+        Ok(Self { project, version, places, ..self.clone() })
     }
 
     /// Returns the open project.
@@ -379,6 +402,15 @@ impl Windlass {
     pub(crate) fn holder(&self) -> Holder {
         Holder::current(self.settings.command.clone()).serving(self.settings.serves)
     }
+}
+
+/// Reads the project to which the path in `settings` belongs.
+fn read_project(settings: &Settings) -> Result<Project, Error> {
+    let folder = std::env::current_dir().map_err(Error::WorkingFolder)?;
+    let files = Overlay::default().with_limit(settings.max_size);
+    let kinds = settings.runtimes.kinds();
+    let open = if settings.only_reads { Project::open_to_read } else { Project::open_with };
+    open(&settings.start, &folder, files, &kinds, &settings.drivers).map_err(Error::Input)
 }
 
 /// Returns the built-in drivers: `noop` and `script`.

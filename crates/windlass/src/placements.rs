@@ -27,5 +27,5 @@ pub(crate) fn chosen(component: &Component) -> Chosen {
         let text = value?.literal()?;
         (!text.is_empty()).then(|| text.to_owned())
     });
-    Chosen::Literal(Placement { location, manager }, first.span)
+    Chosen::Literal(Placement { location, manager, recorded: None }, first.span)
 }

@@ -14,11 +14,11 @@ use crate::runtimes::{Runtimes, Variables};
 pub(crate) struct ProjectPlaces {
     project: Project,
     variables: Variables,
-    pub(crate) runtimes: Runtimes,
+    pub(crate) runtimes: Arc<Runtimes>,
 }
 
 impl ProjectPlaces {
-    pub(crate) fn new(project: Project, variables: Variables, runtimes: Runtimes) -> Self {
+    pub(crate) fn new(project: Project, variables: Variables, runtimes: Arc<Runtimes>) -> Self {
         Self { project, variables, runtimes }
     }
 

@@ -159,7 +159,8 @@ pub(crate) async fn look_for(
         .map(|(name, value)| (name.to_string(), Value::from(value.expose().as_str())))
         .collect();
     let place = |name| asked.get(name).map(text_of).filter(|text| !text.is_empty());
-    let placement = Placement { location: place(DEPLOYMENT_LOCATION), manager: place(RESOURCE_MANAGER) };
+    let placement =
+        Placement { location: place(DEPLOYMENT_LOCATION), manager: place(RESOURCE_MANAGER), recorded: None };
     let quest = DiscoveryQuery {
         package: package.clone(),
         placement,

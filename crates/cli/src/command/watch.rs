@@ -90,6 +90,8 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
             Notice::Stopping { busy } => (None, list(busy)),
             Notice::Trouble(trouble) => (None, trouble.clone()),
             Notice::Back { store } => (None, format!("{store} is back")),
+            Notice::ProjectRead => (None, String::new()),
+            Notice::ProjectRefused { why } => (None, why.clone()),
             _ => return,
         };
         say!(
@@ -168,6 +170,11 @@ fn print(notice: &Notice, now: Timestamp, human: bool, grace: u32) {
         }
         Notice::Trouble(trouble) => tell!("{now} {trouble}; windlass tries again"),
         Notice::Back { store } => tell!("{now} {store} is back"),
+        Notice::ProjectRead => say!("{at} `windlass.yaml` has changed; the next scripts use the new content"),
+        Notice::ProjectRefused { why } => tell!(
+            "{now} `windlass.yaml` has changed, and can't be used; its old content still applies: {}",
+            continued(why)
+        ),
         _ => {}
     }
 }

@@ -45,6 +45,7 @@ mod kill;
 mod launching;
 mod leaks;
 mod limited;
+mod locations;
 mod manifests;
 mod many;
 mod outage;

@@ -299,8 +299,12 @@ fn made(draft: &mut Draft, process: ProcessId) -> Vec<ElementName> {
         resources(draft.world.topology()).map(|element| element.name.clone()).collect();
     for record in draft.world.elements.values_mut().filter(|record| parts.contains(&record.name)) {
         record.enter(State::Active, record.since);
-        record.made =
-            package.clone().map(|package| Made { package, installed_by: process, configured_by: process });
+        record.made = package.clone().map(|package| Made {
+            package,
+            installed_by: process,
+            configured_by: process,
+            location: None,
+        });
         let mut enrolled = draft.enrolled.iter_mut();
         if let Some(enrolled) = enrolled.find(|enrolled| enrolled.name == record.name) {
             enrolled.clone_from(record);

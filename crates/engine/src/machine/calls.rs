@@ -639,6 +639,7 @@ impl ProcessMachine {
         if !run.taken_up {
             self.record_inputs(element, action, *side, Some(&run.call));
         }
+        self.note_location(&run.call, *side, true);
         self.attain(element, action, pair.as_ref(), *then, *process);
     }
 

@@ -205,11 +205,28 @@ impl ProcessMachine {
             described.and_then(|found| self.world.assembly.packages.get(&found.descriptor)).cloned();
         if let Some(package) = package {
             self.keep_outputs(element);
-            let made = Made { package, installed_by: process, configured_by: process };
+            let made = Made { package, installed_by: process, configured_by: process, location: None };
             self.update_element(element, |record| {
                 record.made = Some(made);
                 record.values_in_doubt = false;
                 record.outdated.clear();
+            });
+        }
+    }
+
+    /// Records the location of a call that gives an element its desired values. Before the call begins, `is_done` is
+    /// false, and a location that is already recorded stays.
+    pub(super) fn note_location(&mut self, call: &Call, side: Side, is_done: bool) {
+        let made = self.world.elements.get(&call.element).and_then(|record| record.made.as_ref());
+        let is_missing = made.is_some_and(|made| made.location.is_none());
+        let location = call.location.recorded();
+        let is_other = made.is_some_and(|made| made.location.as_ref() != Some(&location));
+        let is_transition = matches!(call.action, Action::Transition(_)) && side == Side::Desired;
+        if is_transition && (is_missing || is_done && is_other) {
+            self.update_element(&call.element, |record| {
+                if let Some(made) = &mut record.made {
+                    made.location = Some(location);
+                }
             });
         }
     }

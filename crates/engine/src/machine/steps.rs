@@ -352,6 +352,7 @@ impl ProcessMachine {
         }
         let CallRecord { element, action, side, .. } = call.record.clone();
         self.before_making(&element, &action, side, key.0);
+        self.note_location(&call.call, side, false);
         let id = call.record.id.clone();
         self.change(Change::PutCall(Box::new(call.record.clone())));
         self.note_given_to(&call);

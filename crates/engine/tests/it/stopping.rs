@@ -724,7 +724,7 @@ async fn a_faulty_check_is_no_breach() {
 fn search(rig: &Rig, driver: &str) -> DiscoveryQuery {
     DiscoveryQuery {
         package: Arc::new(finder(driver)),
-        placement: Placement { location: None, manager: None },
+        placement: Placement::default(),
         properties: BTreeMap::new(),
         configuration: None,
         purpose: Purpose::Reference,

@@ -57,10 +57,12 @@ existing:
 ",
     );
     let project = project.unwrap();
-    let placement = Placement { location: Some("admin@local".into()), manager: Some("test-rm".into()) };
+    let placement =
+        Placement { location: Some("admin@local".into()), manager: Some("test-rm".into()), recorded: None };
     assert_snapshot!(format!("{:#?}", project.location(&placement).unwrap()), @r#"
     Location {
         name: "admin@local",
+        is_declared: true,
         manager: Some(
             "test-rm",
         ),

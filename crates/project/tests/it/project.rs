@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
 use windlass_driver::{Location, Placement, Registry};
+use windlass_model::record::LocationRecord;
 use windlass_project::{Overlay, Project};
 
 use crate::folder::Folder;
@@ -11,7 +12,7 @@ use crate::kinds::kinds;
 
 fn placed(location: &str, manager: &str) -> Placement {
     let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    Placement { location: given(location), manager: given(manager) }
+    Placement { location: given(location), manager: given(manager), recorded: None }
 }
 
 fn project(text: &str) -> (Folder, Project) {
@@ -40,6 +41,26 @@ fn the_nearest_file_above_counts() {
     assert_eq!(root("team/shop"), folder.path("team"));
     assert_eq!(root("team"), folder.path("team"));
     assert_eq!(root("other/assembly.yaml"), folder.path(""));
+}
+
+/// If no `windlass.yaml` is at or above the file, that of the other folder is used.
+#[test]
+fn the_file_of_the_fallback_counts() {
+    let folder = Folder::with(&[
+        ("app/assembly.yaml", ""),
+        ("own/windlass.yaml", "version: 1\n"),
+        ("own/assembly.yaml", ""),
+        ("envs/windlass.yaml", "version: 1\nlocations: {farm: {}}\n"),
+        ("envs/prod/note", ""),
+        ("bare/note", ""),
+    ]);
+    let root = |start: &str, fallback: &str| {
+        let project = Project::open(&folder.path(start), &folder.path(fallback)).unwrap();
+        (project.root().to_path_buf(), project.locations().count())
+    };
+    assert_eq!(root("app/assembly.yaml", "envs/prod"), (folder.path("envs"), 1));
+    assert_eq!(root("own/assembly.yaml", "envs/prod"), (folder.path("own"), 0));
+    assert_eq!(root("app", "bare"), (folder.path("bare"), 0));
 }
 
 /// A function that creates something in a folder.
@@ -161,4 +182,34 @@ fn a_location_of_another_manager() {
         windlass.yaml:3:3: declared here
         help: set the component's `resourceManager` to `test-rm`
     ");
+}
+
+/// An instance keeps its recorded location if its component names none.
+#[test]
+fn an_instance_keeps_its_location() {
+    let (_none, none) = project("version: 1\n");
+    let (_one, one) = project("version: 1\nlocations: {farm: {}}\n");
+    let (_two, two) = project("version: 1\nlocations: {farm: {}, local: {network: host}}\n");
+    let at = |project: &Project, location: &str, name: &str, is_declared: bool| {
+        let recorded = Some(LocationRecord { name: name.to_owned(), is_declared });
+        match project.location(&Placement { recorded, ..placed(location, "") }) {
+            Ok(location) => format!("{} {}", location.name, location.is_declared),
+            Err(error) => error.to_string().split(", which").next().unwrap().to_owned(),
+        }
+    };
+    let gone = "its instance is at the location `farm`";
+    for (project, location, name, is_declared, expected) in [
+        (&none, "", "farm", true, gone),
+        (&none, "farm", "farm", true, gone),
+        (&none, "barn", "farm", true, gone),
+        (&none, "", "local", false, "local false"),
+        (&none, "", "barn", false, "barn false"),
+        (&one, "", "farm", true, "farm true"),
+        (&one, "", "local", false, "local false"),
+        (&one, "farm", "local", false, "farm true"),
+        (&two, "", "farm", true, "farm true"),
+        (&two, "", "local", false, "local true"),
+    ] {
+        assert_eq!(at(project, location, name, is_declared), expected, "{location:?} {name} {is_declared}");
+    }
 }

@@ -43,11 +43,14 @@ use self::samples::Looked;
 use self::work::{Message as Said, TaskError, Work};
 use crate::blocking::blocking;
 use crate::error::Error;
+use crate::file_version::FileVersion;
 use crate::open::Windlass;
 use crate::prune::{PruneView, UnprunedView};
 
 struct Daemon<'a> {
     windlass: Arc<Windlass>,
+    /// The version of `windlass.yaml` that the daemon has tried to read last.
+    version: Option<FileVersion>,
     store: Arc<dyn Store>,
     stop: Stop,
     /// The number of the last event that was read.
@@ -167,6 +170,7 @@ pub async fn watch(
     let (duties, mut started) = Duties::begin(windlass, watching, stop.clone()).await;
     let mut daemon = Daemon {
         windlass: Arc::new(windlass.clone()),
+        version: windlass.version,
         store,
         stop: stop.clone(),
         last_event,
@@ -228,6 +232,7 @@ pub async fn watch(
 
 impl Daemon<'_> {
     async fn wake(&mut self, wake: Wake) {
+        self.read_project_again().await;
         match wake {
             Wake::Feed => self.read_events().await,
             Wake::Sample(incoming) => self.take_in(incoming).await,
@@ -235,6 +240,28 @@ impl Daemon<'_> {
             Wake::Duty(duty) => self.begin_duty(duty).await,
             Wake::Missing => self.time().await,
         }
+    }
+
+    /// Reads `windlass.yaml` again if it has changed. Intents and health checks that begin later use the new content.
+    /// If the file is invalid or missing, the daemon keeps the old content.
+    async fn read_project_again(&mut self) {
+        let (windlass, known) = (self.windlass.clone(), self.version);
+        let read = blocking(move || {
+            let version = FileVersion::of(&windlass.project);
+            (version != known).then(|| (version, windlass.reopened()))
+        });
+        let Some((version, reopened)) = read.await else { return };
+        self.version = version;
+        let notice = match reopened {
+            Ok(windlass) => {
+                self.version = windlass.version;
+                self.work.context.engine = windlass.engine(self.store.clone());
+                self.windlass = Arc::new(windlass);
+                Notice::ProjectRead
+            }
+            Err(why) => Notice::ProjectRefused { why },
+        };
+        (self.tell)(notice);
     }
 
     async fn begin_duty(&mut self, started: Started<Duty>) {

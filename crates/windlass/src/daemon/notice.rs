@@ -173,6 +173,13 @@ pub enum Notice {
         /// The name of the store in messages, for example `PostgreSQL`.
         store: &'static str,
     },
+    /// The daemon has read the changed `windlass.yaml`. Intents and health checks that begin later use it.
+    ProjectRead,
+    /// `windlass.yaml` has changed, and can't be used. The daemon keeps the old content until the file changes again.
+    ProjectRefused {
+        /// The reason why the file can't be used.
+        why: String,
+    },
 }
 
 impl Notice {
@@ -199,6 +206,8 @@ impl Notice {
             Self::Stopping { .. } => "stopping",
             Self::Trouble(_) => "trouble",
             Self::Back { .. } => "back",
+            Self::ProjectRead => "project-read",
+            Self::ProjectRefused { .. } => "project-refused",
         }
     }
 }

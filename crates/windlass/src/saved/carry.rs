@@ -12,7 +12,7 @@ use windlass_model::{AssemblyName, ProcessId};
 use windlass_source::Diagnostics;
 use windlass_store::{Store, StoreError};
 
-use super::{Base, NAMED, Recipe, SavedPlan, SavedPlanError, elements_of, packages_of};
+use super::{Base, NAMED, Recipe, SavedPlan, SavedPlanError, elements_of, packages_of, sections_of};
 use crate::error::Error;
 use crate::input::{AssemblyInput, REFRESH_TIMEOUT};
 use crate::open::Windlass;
@@ -118,6 +118,7 @@ impl Windlass {
             packages_around,
             selection: Selection::default(),
             packages,
+            project: Some(sections_of(&self.project)),
             elements,
             plan,
             changes,
@@ -206,6 +207,7 @@ impl Windlass {
             if what.is_empty() { Ok(()) } else { Err(SavedPlanError::Outdated { assembly, made, what }) }
         };
         refuse(self.processes_since(saved).await?)?;
+        refuse(saved.moved_sections(&self.project))?;
         saved.check_secrets(given)?;
         let (request, warnings, moved) = self.rebuilt(saved, given).await?;
         refuse(moved)?;

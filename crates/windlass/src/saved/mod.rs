@@ -19,7 +19,7 @@ use windlass_model::assembly::{MaxSurge, MaxUnavailable, PackageDigest};
 use windlass_model::record::Intent;
 use windlass_model::sorted::Sorted;
 use windlass_model::{AssemblyName, DescriptorName, ElementName, ProcessId, State, Timestamp, Topology};
-use windlass_project::output;
+use windlass_project::{Project, output};
 use windlass_source::files::{self, MAX_SIZE};
 
 use crate::document::{self, Format};
@@ -53,6 +53,10 @@ pub struct SavedPlan {
     selection: Selection,
     /// The digests of the packages that belong to the intent.
     packages: BTreeMap<DescriptorName, PackageDigest>,
+    /// The digest of each [section](Project::sections) of `windlass.yaml`. `None` if an older version of windlass saved
+    /// the plan: such a version did not compare `windlass.yaml`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    project: Option<BTreeMap<String, String>>,
     /// The digest of each element and relationship that the descriptor declares.
     elements: BTreeMap<String, String>,
     /// The plan as JSON, without the source places of declarations.
@@ -256,6 +260,23 @@ impl SavedPlan {
         input
     }
 
+    /// Lists the [sections](Project::sections) of `windlass.yaml` that have changed since the plan was saved.
+    fn moved_sections(&self, project: &Project) -> Vec<String> {
+        let Some(saved) = &self.project else { return Vec::new() };
+        let present = sections_of(project);
+        let names: BTreeSet<&String> = saved.keys().chain(present.keys()).collect();
+        let changed = names.into_iter().filter_map(|name| {
+            let change = match (saved.get(name), present.get(name)) {
+                (Some(saved), Some(present)) if saved == present => return None,
+                (Some(_), Some(_)) => "has changed",
+                (Some(_), None) => "was removed",
+                (None, _) => "was added",
+            };
+            Some(format!("`{name}` of `windlass.yaml` {change}"))
+        });
+        changed.collect()
+    }
+
     /// Lists the packages that have changed since the plan was saved.
     fn moved_packages(&self, packages: &[Arc<Package>]) -> Vec<String> {
         let packages = packages_of(packages);
@@ -295,6 +316,12 @@ const NAMED: usize = 3;
 
 fn packages_of(packages: &[Arc<Package>]) -> BTreeMap<DescriptorName, PackageDigest> {
     packages.iter().map(|package| (package.name().clone(), package.digest().clone())).collect()
+}
+
+/// Returns a digest of each [section](Project::sections) of `windlass.yaml`.
+fn sections_of(project: &Project) -> BTreeMap<String, String> {
+    let sections = project.sections().iter();
+    sections.map(|(name, content)| (name.clone(), document::digest(&Sorted(content).to_string()))).collect()
 }
 
 /// Returns a digest of each element and relationship. The key of an element is its name in the assembly, such as

@@ -130,7 +130,7 @@ impl<'w> Simulator<'w> {
         if input.scripts.is_none() && input.location.is_none() {
             return Ok(Location::local("simulation"));
         }
-        let placement = Placement { location: input.location.clone(), manager: None };
+        let placement = Placement { location: input.location.clone(), ..Placement::default() };
         let refused = |why: String| {
             let problem = Diagnostic::error(codes::BAD_LOCATION, why);
             Error::Input(vec![problem.help("`--location` names a location of windlass.yaml")].into())

@@ -71,7 +71,7 @@ impl Question {
             let what = format!("thing {number}");
             let quest = DiscoveryQuery {
                 package: Arc::new(finder(KIND)),
-                placement: Placement { location: None, manager: None },
+                placement: Placement::default(),
                 properties: BTreeMap::from([("what".to_owned(), what.clone().into())]),
                 configuration: None,
                 purpose: Purpose::Reference,
