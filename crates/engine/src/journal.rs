@@ -636,15 +636,22 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the end of an output stream, at most [`SHOWN`] bytes. The whole stream is masked first, so that no part of a
-/// secret is left at the beginning of the result.
+/// Returns the last lines of an output stream, at most [`SHOWN`] bytes. If lines are left out, the first line of the
+/// result tells this. The whole stream is masked first, so that no part of a secret is left at the beginning of the
+/// result.
 fn shown(redactor: &Redactor, stream: &Captured) -> String {
     let text = stream.masked(redactor);
-    let mut start = text.len().saturating_sub(SHOWN);
+    let Some(mut start) = text.len().checked_sub(SHOWN).filter(|start| *start > 0) else {
+        return text;
+    };
     while !text.is_char_boundary(start) {
         start += 1;
     }
-    text[start..].to_owned()
+    // A line is not cut, unless it is the last line.
+    if let Some(at) = text[start..].trim_end().find('\n') {
+        start += at + 1;
+    }
+    format!("[the first {start} bytes are left out]\n{}", &text[start..])
 }
 
 #[async_trait]
