@@ -52,12 +52,17 @@ impl CallRun {
     }
 
     /// Tells whether a failed call may have had effects. For some kinds of failures, the answer depends only on the
-    /// kind. For all other kinds, the call may have had effects if one of its jobs has started.
+    /// kind. For all other kinds, the call may have had effects if one of its jobs has started or was lost.
     pub(super) fn may_have_acted(&self, failure: &Failure) -> bool {
         match failure.kind {
-            FailureKind::Refused | FailureKind::AlreadyExists => false,
+            FailureKind::Refused | FailureKind::AlreadyExists => self.has_lost_attempt(),
             FailureKind::Timeout | FailureKind::Lost | FailureKind::Protocol | FailureKind::Failed => true,
-            _ => self.acted,
+            _ => self.acted || self.has_lost_attempt(),
         }
+    }
+
+    /// Tells whether an earlier attempt of the call was lost, and may have had effects.
+    pub(super) fn has_lost_attempt(&self) -> bool {
+        self.record.attempt > 1 && !self.untouched
     }
 }

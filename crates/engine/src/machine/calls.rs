@@ -467,17 +467,21 @@ impl ProcessMachine {
         if run.taken_up {
             return self.leave_open(id);
         }
-        if run.record.attempt > 1 && !run.untouched {
+        if run.has_lost_attempt() {
             return self.stopped(id);
         }
         let failure = Failure::new(FailureKind::Refused, "it was stopped on request before it began");
         let Some(run) = self.finish_call(id, CallState::Failed(failure)) else { return };
-        let CallRecord { element, pair, process, step, .. } = &run.record;
-        match pair {
+        self.retract(&run.record);
+        self.end_step((run.record.process, run.record.step), StepEnd::Cancelled);
+    }
+
+    /// Undoes the changes that the machine has made in the records before it made a call. The call has had no effect.
+    fn retract(&mut self, record: &CallRecord) {
+        match &record.pair {
             Some(pair) => self.unrelate_what_has_not_begun(pair),
-            None => self.unmake_what_has_not_begun(element),
+            None => self.unmake_what_has_not_begun(&record.element),
         }
-        self.end_step((*process, *step), StepEnd::Cancelled);
     }
 
     /// Removes a call of an earlier process, and the step of this call, from the memory of this machine. The
@@ -621,7 +625,11 @@ impl ProcessMachine {
         let acted = run.may_have_acted(&failure);
         let CallRecord { element, action, pair, then, process, step, .. } = &run.record;
         let (pair, then, process) = (pair.as_ref(), *then, *process);
-        self.fall(Failed { element, action, pair, then, failure: &failure, process, acted });
+        let failed = Failed { element, action, pair, then, failure: &failure, process, acted };
+        self.fall(failed);
+        if failed.has_not_begun() {
+            self.retract(&run.record);
+        }
         self.end_step((process, *step), StepEnd::Failed(failure));
     }
 

@@ -25,6 +25,15 @@ pub(super) struct Failed<'a> {
     pub(super) acted: bool,
 }
 
+impl Failed<'_> {
+    /// Tells whether the call failed before it could do anything. For example, its runtime could not start the first
+    /// job.
+    pub(super) fn has_not_begun(&self) -> bool {
+        use FailureKind::{Capacity, Infrastructure, Refused};
+        !self.acted && matches!(self.failure.kind, Refused | Capacity | Infrastructure)
+    }
+}
+
 impl ProcessMachine {
     /// Records the success of a call. `then` is the change that was planned for this case, such as a new state of the
     /// element.
@@ -61,7 +70,7 @@ impl ProcessMachine {
     /// Records the consequences of a failed call:
     ///
     /// - Transition: the failure is recorded at the element. The state of the element may change, for example to
-    ///   Failed.
+    ///   Failed. If the transition [has not begun](Failed::has_not_begun), the state stays.
     /// - Operation of a relationship: the failure is recorded at the element that executes the operation. If the
     ///   operation may have had effects, the pair is recorded as [in doubt](PairRecord::in_doubt).
     /// - Command: nothing is recorded.
@@ -71,7 +80,9 @@ impl ProcessMachine {
             if acted {
                 self.doubt_pair(pair, then);
             }
-        } else if let Action::Transition(transition) = action {
+        } else if let Action::Transition(transition) = action
+            && !failed.has_not_begun()
+        {
             self.fall_by(element, *transition, failure, process, acted);
         }
         // The failure of a command says nothing about the state of its element.
@@ -96,9 +107,9 @@ impl ProcessMachine {
         acted: bool,
     ) {
         let from = self.world.elements.get(element).map(|record| record.state).unwrap_or_default();
-        // A refused call has changed nothing. A failed adoption has created nothing: if its instance exists, the
-        // instance existed before, and a later plan must not remove it as the remains of the adoption.
-        if failure.kind == FailureKind::Refused || transition == Transition::Adopt {
+        // A failed adoption has created nothing: if its instance exists, the instance existed before, and a later plan
+        // must not remove it as the remains of the adoption.
+        if transition == Transition::Adopt {
             return;
         }
         let to = transition.on_failure(from);
@@ -116,7 +127,9 @@ impl ProcessMachine {
             if was_there {
                 self.failed_parts.insert(element, self.world.topology());
             }
-            if acted || was_there {
+            // No instance is left that a later plan could stop.
+            let is_gone = transition == Transition::Stop && failure.kind == FailureKind::Gone;
+            if (acted || was_there) && !is_gone {
                 self.update_element(element, |record| record.attempted = Some(transition));
             }
         } else {

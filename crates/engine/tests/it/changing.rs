@@ -483,6 +483,35 @@ async fn a_failed_adoption_uninstalls_nothing() {
     assert_eq!(rig.strings.calls()[2..], ["a Install", "a Configure", "a Start"]);
 }
 
+/// A part whose Stop failed may run, and may contain data. So windlass stops the part before it removes or replaces
+/// the part. Only `up --replace` omits the Stop.
+#[tokio::test(start_paused = true)]
+async fn a_failed_stop_is_repeated_before_a_removal() {
+    let part = |value: &str| Sketch::new(&["a"]).property("a", "in", literal(value)).creatable("a");
+    let mut replaced = part("1").desired();
+    replaced.options.replace.insert(element("t__a"));
+    let up = |sketch: Sketch| Request::up(sketch.desired());
+    let removal = ["a Stop", "a Uninstall", "a Delete"];
+    let creation = ["a Create", "a Install", "a Configure", "a Start"];
+    for (first, ask, expected) in [
+        (Request::from(Intent::Down), Request::from(Intent::Down), removal.to_vec()),
+        (Intent::Down.into(), Intent::Retry.into(), removal.to_vec()),
+        (up(Sketch::new(&["b"])), up(Sketch::new(&["b"])), removal.to_vec()),
+        (up(part("2")), up(part("2")), [&removal[..], &creation].concat()),
+        (Intent::Down.into(), Request::up(replaced), [&removal[1..], &creation].concat()),
+    ] {
+        let rig = Rig::new(Effect::Once);
+        rig.up(part("1").desired()).await.unwrap();
+        rig.strings.act("a Stop", Act::Fail);
+        assert_eq!(rig.ask("t", first).await.unwrap().process.status, ProcessStatus::Failed);
+        let before = rig.strings.calls().len();
+        assert_eq!(rig.ask("t", ask).await.unwrap().process.status, ProcessStatus::Completed);
+        let mut calls = since(&rig, before);
+        calls.retain(|call| call.starts_with('a'));
+        assert_eq!(calls, expected);
+    }
+}
+
 /// `set-state Installed` would uninstall a Failed part and install it again. If the part is protected, windlass must
 /// refuse the command. Otherwise, windlass must require consent.
 #[tokio::test(start_paused = true)]

@@ -8,12 +8,12 @@ use windlass_executor::{Job, Runtime as _};
 use windlass_model::record::{
     Advance, Assumption, CallRecord, CallState, Effect, Event, EventRecord, Intent, PairRecord, ProcessStatus,
 };
-use windlass_model::{Action, CallId, ProcessId, Seq, Side, Timestamp};
+use windlass_model::{Action, CallId, ProcessId, Seq, Side, State, Timestamp};
 use windlass_secret::Sensitive;
 use windlass_store::{Batch, Holder, Store as _};
 
 use crate::support::puppet::Act;
-use crate::support::{Rig, Sketch, assembly_name, element};
+use crate::support::{Rig, Sketch, assembly_name, element, literal};
 
 /// Writes a batch that no engine would write to the store.
 async fn forge(rig: &Rig, batch: Batch) {
@@ -174,6 +174,49 @@ async fn without_room_for_its_answer_nothing_begins_that_happens_once() {
     let rig = Rig::new(Effect::Repeatable);
     rig.jobs.leave_room(Some(0));
     assert_eq!(rig.up(Sketch::new(&["a"]).desired()).await.unwrap().process.status, ProcessStatus::Completed);
+}
+
+/// A call that did not begin leaves the state of its part as it was. So the next command makes the call.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_did_not_begin_changes_no_state() {
+    let desired = |value: &str| Sketch::new(&["a"]).property("a", "in", literal(value)).desired();
+    let (down, heal) = (Request::from(Intent::Down), Request::from(Intent::Heal(element("t__a"))));
+    // A heal records the state Broken before its first call.
+    for (ask, state, calls) in [
+        (down, "a Active", &["a Stop", "a Uninstall"][..]),
+        (heal, "a Broken", &["a Stop", "a Start"]),
+        (
+            Request::up(desired("2")),
+            "a Active",
+            &["a Stop", "a Uninstall", "a Install", "a Configure", "a Start"],
+        ),
+    ] {
+        let rig = Rig::new(Effect::Once);
+        rig.jobs.leave_room(Some(0));
+        assert_eq!(rig.up(desired("1")).await.unwrap().process.status, ProcessStatus::Failed);
+        let record = rig.look("t").await.elements.remove(&element("t__a")).unwrap();
+        assert_eq!((record.state, record.made, record.attempted), (State::Absent, None, None));
+        rig.jobs.leave_room(None);
+        assert_eq!(rig.up(desired("1")).await.unwrap().process.status, ProcessStatus::Completed);
+        rig.jobs.leave_room(Some(0));
+        assert_eq!(rig.ask("t", ask.clone()).await.unwrap().process.status, ProcessStatus::Failed);
+        assert_eq!(rig.states("t").await, state);
+        rig.jobs.leave_room(None);
+        let before = rig.jobs.effects().len();
+        assert_eq!(rig.ask("t", ask).await.unwrap().process.status, ProcessStatus::Completed);
+        assert_eq!(rig.jobs.effects()[before..], *calls);
+    }
+}
+
+/// The second attempt of a call can't begin. But the first attempt may have had effects.
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_repetition_did_not_begin_may_have_acted() {
+    let rig = Rig::new(Effect::Repeatable);
+    rig.up(Sketch::new(&["a"]).desired()).await.unwrap();
+    rig.jobs.lose("a Stop");
+    rig.jobs.accept("a Stop", 1);
+    assert_eq!(rig.down("t").await.unwrap().process.status, ProcessStatus::Failed);
+    assert_eq!(rig.states("t").await, "a Failed");
 }
 
 /// A killed process leaves a call open. When the next process takes up the call, the driver declares that the action

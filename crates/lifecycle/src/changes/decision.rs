@@ -42,6 +42,7 @@ impl<'a> ChangeRules<'a> {
         }
         part.package = package_change(part, self.options);
         part.keeps_values = self.heal.contains(&part.name) || self.restore.contains(&part.name);
+        part.omits_stop = self.replace.contains(&part.name);
         part.change_kind = self.change_kind(part);
         settle(part);
     }

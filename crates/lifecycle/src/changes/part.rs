@@ -79,6 +79,9 @@ pub(crate) struct Part<'a> {
     /// Whether the part keeps its values, even if they are outdated. This is the case if `Options::heal` or
     /// `Options::restore` contains the part, or an element around the part.
     pub(crate) keeps_values: bool,
+    /// Whether the plan does not repeat the failed Stop of the part before it removes the part. This is the case if
+    /// `Options::replace` contains the part, or an element around the part.
+    pub(crate) omits_stop: bool,
     /// The lowest [rank] that the part has during the plan.
     pub(crate) low: u8,
     /// The [rank] that the part has after the plan.
@@ -114,6 +117,7 @@ impl<'a> Part<'a> {
             package: PackageChange::None,
             untouched: false,
             keeps_values: false,
+            omits_stop: false,
             low: 0,
             end: 0,
             changes: Vec::new(),

@@ -55,7 +55,8 @@ fn compare_values(parts: &mut Parts<'_>, installed: Version<'_>, desired: Versio
 /// only after this installation.
 ///
 /// The function also records a change if the producer has published the output after the reader was last configured. The
-/// reader then still uses an old output of the producer.
+/// reader then still uses an old output of the producer. If the plan does not install the producer, the new output is
+/// known.
 fn follow_readers(parts: &mut Parts<'_>, installed: Option<Version<'_>>, desired: Version<'_>) {
     let before = installed.unwrap_or(desired);
     let mut before = Resolver::new(before.topology, before.lookup);
@@ -74,8 +75,13 @@ fn follow_readers(parts: &mut Parts<'_>, installed: Option<Version<'_>>, desired
             reader.configured_by > 0 && producer.published_by(&read.output) > reader.configured_by
         })
         .collect();
+    let mut now = Resolver::new(desired.topology, desired.lookup);
     for (producer, read) in by_age {
-        note(parts, producer, read, &mut before, &mut open);
+        if parts.list[producer].publishes_anew() {
+            note(parts, producer, read, &mut before, &mut open);
+        } else {
+            note_known(parts, read, &mut now, &mut open);
+        }
     }
     while let Some(producer) = open.pop() {
         for read in readers.get(&producer).into_iter().flatten() {
@@ -124,6 +130,26 @@ fn note(
             part.changes.push(change);
         }
     }
+    judge(part);
+    if part.publishes_anew() && !published_anew {
+        open.push(read.reader);
+    }
+}
+
+/// Records that a property of a part (the *reader*) changes, because the property reads an output that an earlier process
+/// has published. The reader's value before the change is not recorded. `now` looks up the value after the change.
+///
+/// Like [`note`], the function updates the reader's kind of change, and may add the reader to `open`.
+fn note_known(parts: &mut Parts<'_>, read: &Read, now: &mut Resolver<'_>, open: &mut Vec<usize>) {
+    let part = &mut parts.list[read.reader];
+    let Some(after) = part.after else { return };
+    if part.changes.iter().any(|change| change.property == read.property) {
+        return;
+    }
+    let published_anew = part.publishes_anew();
+    let shown = Shown::answer(&now.property(&after.name, &read.property));
+    let before = if shown == Shown::Masked { Shown::Masked } else { Shown::Unknown };
+    part.changes.push(property_change(after, &read.property, before, shown));
     judge(part);
     if part.publishes_anew() && !published_anew {
         open.push(read.reader);

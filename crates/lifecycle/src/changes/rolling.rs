@@ -497,8 +497,8 @@ fn swaps(removed: Vec<RollingNode>, added: Vec<RollingNode>, size: usize) -> Lin
 /// If `part` is re-installed, it must go down together with these parts. If `part` is not re-installed, the result is
 /// empty.
 ///
-/// `part` belongs to the node `node`. The result contains only parts outside of this node. The result omits parts
-/// without an instance, because a missing instance cannot go down.
+/// `part` belongs to the node `node`. The result contains only parts outside of this node. The result omits parts that
+/// stay up, and parts without an instance, because a missing instance cannot go down.
 fn followed<'p>(
     parts: &Parts<'_>,
     part: &'p Part<'_>,
@@ -506,7 +506,7 @@ fn followed<'p>(
     node: &ElementName,
 ) -> impl Iterator<Item = &'p ElementName> {
     let is_other = |producer: &&ElementName| {
-        if parts.get(producer).is_some_and(|producer| !producer.is_there()) {
+        if parts.get(producer).is_some_and(|producer| !producer.is_there() || !producer.publishes_anew()) {
             return false;
         }
         let producer = desired.get(producer);

@@ -40,7 +40,8 @@ pub struct Options {
     /// If a change of packages is not in the set, a part with the value `replace` is re-installed, too. All other parts
     /// continue to use the old package.
     pub kept: BTreeSet<(PackageDigest, PackageDigest)>,
-    /// The elements that are re-installed even if they have not changed.
+    /// The elements that are re-installed even if they have not changed. If the last Stop of such an element has failed,
+    /// the plan does not repeat the Stop.
     pub replace: BTreeSet<ElementName>,
     /// The elements that are healed. The Active parts of these elements are stopped and started, as if the
     /// parts were Broken.

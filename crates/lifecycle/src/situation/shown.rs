@@ -25,6 +25,8 @@ pub struct ValueChange {
 pub enum Shown {
     /// There is no value.
     Nothing,
+    /// An earlier value that is not recorded.
+    Unknown,
     /// A value that is not sensitive.
     Value(Value),
     /// A sensitive value, which is not displayed.
@@ -66,6 +68,7 @@ impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => f.write_str("(none)"),
+            Self::Unknown => f.write_str("(unknown)"),
             // An empty text is written with quotes, because it would be invisible without them.
             Self::Value(value) if value.as_str() == Some("") => f.write_str("\"\""),
             // Further lines are indented below the name of the property.

@@ -191,7 +191,7 @@ fn stairs(element: &Element, part: &Part<'_>, low: u8) -> Vec<Stair> {
         State::Failed if !part.now.has_remains() => {
             return vec![cleared(phase::DELETE, Transitions::default())];
         }
-        State::Failed if part.change_kind == ChangeKind::Heal => {
+        State::Failed if part.now.could_not_be_stopped() && !part.omits_stop => {
             vec![stop(State::Failed), uninstall(State::Inactive)]
         }
         State::Failed => return vec![cleared(phase::UNINSTALL, inverse(element, part.now.attempted))],

@@ -7,10 +7,11 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use windlass_lifecycle::testing::few;
 use windlass_lifecycle::{Current, ElementNow, Options, Plan, Situation, Version, plan};
-use windlass_model::resolve::NothingYet;
+use windlass_model::resolve::{Lookup, NothingYet, Output, Resolved};
 use windlass_model::work::Work;
-use windlass_model::{ElementName, Side, State, Topology, Transition};
+use windlass_model::{ElementName, InstanceId, PropertyName, Side, State, Topology, Transition};
 use windlass_plan::StepNumber;
+use windlass_secret::{SecretRef, Sensitive};
 
 use crate::support::{USUAL, all_up, assembly, waves};
 
@@ -150,6 +151,67 @@ fn readers_of_a_lost_part_take_turns() {
     db Install
     db Configure
     db Start
+    web__1 Stop
+    web__1 Uninstall
+    web__1 Install
+    web__1 Configure
+    web__1 Start
+    web__2 Stop
+    web__2 Uninstall
+    web__2 Install
+    web__2 Configure
+    web__2 Start
+    web__3 Stop
+    web__3 Uninstall
+    web__3 Install
+    web__3 Configure
+    web__3 Start
+    ");
+}
+
+/// An earlier process has created `db` again, so the readers of its output are outdated. The new output is known, and
+/// `db` stays up. So the readers change in batches.
+#[test]
+fn readers_of_a_known_new_output_take_turns() {
+    struct Published;
+    impl Lookup for Published {
+        fn output(&self, _: &ElementName, _: &PropertyName) -> Output {
+            Output::Published(Resolved::plain("new"))
+        }
+
+        fn instance_id(&self, _: &ElementName) -> Option<InstanceId> {
+            None
+        }
+
+        fn secret(&self, _: &SecretRef) -> Option<Sensitive<String>> {
+            None
+        }
+    }
+    let topology = readers();
+    let mut current = all_up(&topology);
+    let now = |process| ElementNow {
+        installed_by: process,
+        configured_by: process,
+        ..ElementNow::new(State::Active, true)
+    };
+    for node in 1..=3 {
+        current.element(name(&format!("web__{node}")), now(1));
+    }
+    current.element(name("db"), now(2));
+    let version = Some(Version { topology: &topology, lookup: &Published });
+    let situation = Situation { current: &current, installed: version, desired: version };
+    let planned = plan(&situation, &Options { max_unavailable: None, ..Options::default() }).unwrap();
+    assert_eq!(planned.diff.batches.len(), 1, "{}", planned.diff);
+    assert_snapshot!(planned.diff, @"
+    -/+ web__1 replaced
+        in: (unknown) → new
+    -/+ web__2 replaced
+        in: (unknown) → new
+    -/+ web__3 replaced
+        in: (unknown) → new
+    web changes in 3 batches of at most 1 node
+    ");
+    assert_snapshot!(waves(&planned.plan), @"
     web__1 Stop
     web__1 Uninstall
     web__1 Install

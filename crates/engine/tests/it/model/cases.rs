@@ -36,6 +36,7 @@ pub(super) fn trouble(seed: u64, fails: u64) -> Trouble {
         observable: false,
         panics: false,
         stumbles: 0,
+        unstarted: 0,
         slow: 0,
         max_jobs: None,
     }

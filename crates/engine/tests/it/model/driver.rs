@@ -23,7 +23,10 @@ pub(super) const KIND: &str = "hand";
 
 impl Hand {
     async fn act(&self, context: &dyn Context, call: &Call) -> Result<Report, Failure> {
-        self.0.announce(call);
+        let is_new = self.0.announce(call);
+        if is_new && self.0.is_unstarted() {
+            return Err(Failure::new(FailureKind::Infrastructure, "no job can be started"));
+        }
         assert!(!self.0.stumbles(call), "it has stumbled");
         let job = Job::command(call.id.to_string());
         let outcome = context.job("run", job).await.map_err(|failure| match failure {

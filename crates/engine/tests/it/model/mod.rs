@@ -91,16 +91,29 @@ fn trouble() -> impl Strategy<Value = (Trouble, bool)> {
     let rare = || proptest::bool::weighted(0.2);
     let slow = prop_oneof![2 => Just(0), 1 => 1..4_u64];
     let max_jobs = proptest::option::of((1..4_u32).prop_map(|most| most.try_into().expect("it is not zero")));
-    (any::<u64>(), fails, loses, any::<bool>(), effect, any::<bool>(), rare(), rare(), max_jobs, slow)
-        .prop_map(|(seed, fails, loses, lost_did, effect, observable, panics, moves, max_jobs, slow)| {
+    let unstarted = prop_oneof![2 => Just(0), 1 => 3..20_u64];
+    let delays = (unstarted, max_jobs, slow);
+    (any::<u64>(), fails, loses, any::<bool>(), effect, any::<bool>(), rare(), rare(), delays).prop_map(
+        |(seed, fails, loses, lost_did, effect, observable, panics, moves, (unstarted, max_jobs, slow))| {
             let luck = Luck { seed, fails, cut: None };
             // Jobs on another machine cannot be looked up, so its running jobs count as lost anyway.
             let loses = if moves { 0 } else { loses };
-            (
-                Trouble { luck, loses, lost_did, effect, observable, panics, stumbles: 0, slow, max_jobs },
-                moves,
-            )
-        })
+            let stumbles = 0;
+            let trouble = Trouble {
+                luck,
+                loses,
+                lost_did,
+                effect,
+                observable,
+                panics,
+                stumbles,
+                unstarted,
+                slow,
+                max_jobs,
+            };
+            (trouble, moves)
+        },
+    )
 }
 
 /// Runs a test on virtual time.

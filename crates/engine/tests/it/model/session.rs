@@ -91,6 +91,7 @@ impl Session {
         let kinds = ["resource::k0::1.0", "resource::k1::1.0"];
         let operations = ["Join1", "Leave1", "Join2", "Leave2"];
         let replace = self.lost.iter().filter(|name| topology.get(name).is_some()).cloned().collect();
+        self.world.replaces(&replace);
         Desired {
             topology: topology.clone(),
             descriptor: "assembly::any::1.0".parse().expect("valid"),

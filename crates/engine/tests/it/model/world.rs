@@ -37,6 +37,8 @@ pub(super) struct Trouble {
     /// On average, one in `stumbles` calls makes the driver panic before the call runs a job; 0 means that no call
     /// does.
     pub(super) stumbles: u64,
+    /// On average, the runtime can't start the job of one in `unstarted` calls; 0 means that it can start all jobs.
+    pub(super) unstarted: u64,
     /// On average, one in `slow` launches and removals is slow: its instance is converging for some seconds; 0 means
     /// that none is slow.
     pub(super) slow: u64,
@@ -79,6 +81,8 @@ struct Inner {
     notice: Duration,
     /// Elements whose last Stop has failed.
     unstopped: BTreeSet<ElementName>,
+    /// Elements that a user has replaced explicitly. A failed Stop of such an element is not repeated.
+    replaced: BTreeSet<ElementName>,
     /// Operations of pairs. The engine does not know the outcome of such an operation, because a job of the operation
     /// was lost.
     doubtful_ties: BTreeSet<(PairKey, u8)>,
@@ -161,6 +165,7 @@ impl World {
             failures: BTreeMap::new(),
             notice: Duration::ZERO,
             unstopped: BTreeSet::new(),
+            replaced: BTreeSet::new(),
             doubtful_ties: BTreeSet::new(),
             half_gone: BTreeSet::new(),
             joined: BTreeMap::new(),
@@ -203,6 +208,18 @@ impl World {
         let one_of = inner.trouble.stumbles;
         let bad = inner.trouble.luck.fails > 0 && inner.trouble.luck.one_of(one_of);
         bad && inner.fails(call.id.as_str())
+    }
+
+    /// Tells whether the runtime can't start the job of a new call.
+    pub(super) fn is_unstarted(&self) -> bool {
+        let mut inner = self.lock();
+        let one_of = inner.trouble.unstarted;
+        inner.trouble.luck.fails > 0 && one_of > 0 && inner.trouble.luck.one_of(one_of)
+    }
+
+    /// Records the elements that a user replaces explicitly.
+    pub(super) fn replaces(&self, elements: &BTreeSet<ElementName>) {
+        self.lock().replaced.extend(elements.iter().cloned());
     }
 
     /// Records a question that a job answers.
@@ -379,8 +396,8 @@ impl World {
         (seen, natural, published(&inner.ground, element))
     }
 
-    /// Records a call before its job is submitted.
-    pub(super) fn announce(&self, call: &Call) {
+    /// Records a call before its job is submitted. Returns whether the call is new.
+    pub(super) fn announce(&self, call: &Call) -> bool {
         let mut inner = self.lock();
         let (id, done) = (call.id.to_string(), false);
         let deed = match (&call.action, &call.pair) {
@@ -396,6 +413,7 @@ impl World {
             Deed::Tie(key, direction, _) => inner.is_fit(key, *direction),
             Deed::Move(..) => false,
         };
+        let is_new = !inner.calls.contains_key(&id);
         inner.calls.entry(id).or_insert_with(|| Known {
             call: call.clone(),
             deed,
@@ -406,6 +424,7 @@ impl World {
             panicked: false,
             lost: 0,
         });
+        is_new
     }
 
     /// Returns the violations so far.
@@ -574,6 +593,13 @@ impl Inner {
         match transition {
             Transition::Uninstall if self.started.contains(element) => {
                 return Err(format!("{element} may run, and is uninstalled without a Stop"));
+            }
+            Transition::Uninstall | Transition::Delete
+                if state == State::Failed
+                    && self.unstopped.contains(element)
+                    && !self.replaced.contains(element) =>
+            {
+                return Err(format!("the Stop of {element} has failed, and {transition} is called"));
             }
             Transition::Install | Transition::Configure | Transition::Start
                 if self.half_gone.contains(element) =>

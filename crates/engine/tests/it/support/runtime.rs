@@ -54,6 +54,8 @@ struct Table {
     losses: BTreeMap<String, u32>,
     /// The programs whose next job is lost while it is submitted, which is reported as an error.
     dies: Vec<String>,
+    /// The number of further jobs that the runtime accepts, by program; unlimited for all other programs.
+    accepted: BTreeMap<String, u32>,
     /// The programs whose next submission panics.
     panics: Vec<String>,
     /// The programs whose jobs wait in the memory of the process that has submitted them.
@@ -102,6 +104,11 @@ impl Jobs {
     /// Makes the submission of a program's next job fail. The job is lost.
     pub(crate) fn lose_at_submission(&self, program: &str) {
         self.lock().dies.push(program.to_owned());
+    }
+
+    /// Makes the runtime accept `number` further jobs of a program. It can't start any jobs after that.
+    pub(crate) fn accept(&self, program: &str, number: u32) {
+        self.lock().accepted.insert(program.to_owned(), number);
     }
 
     /// Makes the submission of a program's next job panic. The job runs nevertheless.
@@ -266,6 +273,14 @@ impl Runtime for Jobs {
             table.jobs.insert(id.clone(), Slot::Gone);
             let problem = "its supervisor has died".to_owned();
             return Err(RuntimeError::Unavailable { runtime: self.kind().to_owned(), problem });
+        }
+        match table.accepted.get_mut(&job.program) {
+            Some(0) => {
+                let problem = "it can't start any jobs".to_owned();
+                return Err(RuntimeError::Unavailable { runtime: self.kind().to_owned(), problem });
+            }
+            Some(accepted) => *accepted -= 1,
+            None => {}
         }
         if !table.jobs.contains_key(id) {
             table.jobs.insert(id.clone(), Slot::Running(Box::new(job.clone())));
