@@ -196,6 +196,16 @@ impl Renewal {
     }
 }
 
+/// Releases a lease of work whose changes are stored, or that needs none. If the store fails, windlass tries again in
+/// the background, until the lease has expired. So a failed release hides no result of the work.
+pub(crate) async fn give_up(store: &Arc<dyn Store>, lease: Lease) {
+    let leases = vec![lease];
+    if !are_released(&**store, &leases).await {
+        let store = store.clone();
+        tokio::spawn(async move { release(&*store, leases).await });
+    }
+}
+
 /// Releases leases. While the store fails, the function tries again, until the leases have expired.
 async fn release(store: &dyn Store, leases: Vec<Lease>) {
     const PAUSE: Duration = Duration::from_secs(1);

@@ -6,7 +6,9 @@
 //! a higher [`Epoch`]. Each batch names the epoch of its lease. So if a suspended holder resumes after it
 //! lost the lease, its batches are refused.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use windlass_model::{AssemblyName, Epoch, Timestamp};
@@ -81,8 +83,57 @@ pub(crate) struct LeasePolicy<'a> {
     /// The time on the store's own clock. If several machines share the store, this is the clock of the
     /// database server.
     pub(crate) now: Moment,
+    pub(crate) rules: &'a LeaseRules,
+}
+
+/// The settings by which an open store decides about leases, and the leases that it could not release.
+#[derive(Clone)]
+pub(crate) struct LeaseRules {
     pub(crate) terms: LeaseTerms,
-    pub(crate) processes: &'a dyn Processes,
+    pub(crate) processes: Arc<dyn Processes>,
+    pub(crate) unreleased: UnreleasedLeases,
+}
+
+impl LeaseRules {
+    pub(crate) fn new(terms: LeaseTerms, processes: Arc<dyn Processes>) -> Self {
+        Self { terms, processes, unreleased: UnreleasedLeases::default() }
+    }
+
+    /// Returns the data by which the store decides about leases at the time `now`.
+    pub(crate) fn policy(&self, now: Moment) -> LeasePolicy<'_> {
+        LeasePolicy { now, rules: self }
+    }
+}
+
+/// The leases that this program no longer needs, but could not release, because the store has failed.
+///
+/// The holder of such a lease can take the lease again at once. So a program is not refused because of its own lease.
+/// Another program gets the lease when it is released or has expired.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct UnreleasedLeases(Arc<Mutex<BTreeMap<AssemblyName, Epoch>>>);
+
+impl UnreleasedLeases {
+    /// Records whether a release of `lease` has failed. `released` is the result of the release.
+    pub(crate) fn note<T>(&self, lease: &Lease, released: &Result<T, StoreError>) {
+        let mut leases = self.lock();
+        let last = leases.get(&lease.scope).copied();
+        match released {
+            Ok(_) | Err(StoreError::LeaseLost { .. }) => {
+                if last.is_some_and(|last| last <= lease.epoch) {
+                    leases.remove(&lease.scope);
+                }
+            }
+            Err(_) => drop(leases.insert(lease.scope.clone(), last.unwrap_or(lease.epoch).max(lease.epoch))),
+        }
+    }
+
+    fn has(&self, scope: &AssemblyName, epoch: Epoch) -> bool {
+        self.lock().get(scope) == Some(&epoch)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<AssemblyName, Epoch>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl LeasePolicy<'_> {
@@ -93,12 +144,17 @@ impl LeasePolicy<'_> {
         standing: Option<&Standing>,
         holder: &Holder,
     ) -> Result<Lease, StoreError> {
-        match standing.and_then(|standing| standing.hold.as_ref()) {
-            Some(hold) if !self.is_over(hold) => Err(StoreError::Held {
-                scope: scope.clone(),
-                by: Box::new(hold.holder.clone()),
-                since: hold.since,
-            }),
+        let is_own = |standing: &Standing, hold: &Hold| {
+            hold.holder == *holder && self.rules.unreleased.has(scope, standing.epoch)
+        };
+        match standing.and_then(|standing| Some((standing, standing.hold.as_ref()?))) {
+            Some((standing, hold)) if !self.is_over(hold) && !is_own(standing, hold) => {
+                Err(StoreError::Held {
+                    scope: scope.clone(),
+                    by: Box::new(hold.holder.clone()),
+                    since: hold.since,
+                })
+            }
             _ => Ok(Lease {
                 scope: scope.clone(),
                 epoch: next(standing.map(|standing| standing.epoch)),
@@ -115,7 +171,7 @@ impl LeasePolicy<'_> {
 
     fn is_over(&self, hold: &Hold) -> bool {
         let idle = u128::from(self.now.millis_since(&hold.renewed));
-        idle > self.terms.expire_after.as_millis() || self.processes.is_dead(&hold.holder)
+        idle > self.rules.terms.expire_after.as_millis() || self.rules.processes.is_dead(&hold.holder)
     }
 }
 

@@ -59,7 +59,8 @@ pub trait Store: Send + Sync {
     /// of all earlier leases on the assembly.
     ///
     /// If the lease is held, the store grants a new lease only if the current holder is provably dead, or did not renew
-    /// the lease in time. So the store also refuses a second request of the current holder.
+    /// the lease in time. So the store also refuses a second request of the current holder, except after a failed
+    /// [`release`](Self::release).
     ///
     /// # Errors
     /// [`StoreError::Held`] names the current holder, which may be the caller itself.
@@ -74,7 +75,9 @@ pub trait Store: Send + Sync {
     /// Releases the lease. Batches of the lease that are still queued are applied first.
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`] if another holder has taken over; in this case nothing is left to release.
+    /// [`StoreError::LeaseLost`] if another holder has taken over; in this case nothing is left to release. After any
+    /// other error, the lease may still be stored. Its holder can then take the lease again at once from this store
+    /// object. For all other holders, the lease is held until it is released or expires.
     async fn release(&self, lease: Lease) -> Result<(), StoreError>;
 
     /// Returns the holder of the lease on an assembly. Returns `None` if the lease is free or could be taken

@@ -28,6 +28,7 @@ use super::previous::{Records, SharedRecords, lock};
 use super::request::{Desired, Request};
 use crate::error::EngineError;
 use crate::exported::ExportedInstance;
+use crate::keeper::give_up;
 use crate::machine::Preparer;
 use crate::report;
 use crate::values;
@@ -235,10 +236,8 @@ impl<'e> FoundRecorder<'e> {
             Err(error) => return Ok(CheckEnd::Dropped(error.to_string())),
         };
         let end = Box::pin(applied(engine, &lease, &answer, &before)).await;
-        let released = engine.store.release(lease).await;
-        let end = end?;
-        released?;
-        Ok(end)
+        give_up(&engine.store, lease).await;
+        end
     }
 
     /// Reads the records of a known application, and converts the report of a discovery about its instance to the

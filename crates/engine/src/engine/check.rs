@@ -17,7 +17,7 @@ use windlass_model::record::{
     ElementRecord, Event as Happening, EventDraft, Failure, FailureKind, Intent, Severity,
 };
 use windlass_model::{AssemblyName, Element, ElementName, InstanceId, State, Timestamp};
-use windlass_store::{Batch, Change, Holder, Lease, Snapshot, StoreError};
+use windlass_store::{Batch, Change, Holder, Lease, Snapshot};
 
 use super::absence::{Absence, doubt_absence_of_all};
 use super::core::Engine;
@@ -25,6 +25,7 @@ use super::env::resources;
 use super::look::{Answered, Checks, FailedJob, Line, Seen};
 use super::previous::{Records, SharedRecords};
 use crate::error::EngineError;
+use crate::keeper::give_up;
 use crate::machine::Preparer;
 use crate::recordings::{self, RecordedJob};
 use crate::report;
@@ -200,8 +201,7 @@ impl<'a> Writer<'a> {
                 break;
             }
         }
-        let released = store.release(lease).await.map_err(EngineError::from);
-        let end = end.and_then(|end| released.map(|()| end));
+        give_up(store, lease).await;
         (name, end.unwrap_or_else(|error| failed_by(&error)))
     }
 
@@ -242,9 +242,8 @@ impl<'a> Writer<'a> {
                 batch = batch.event(logged(engine, element, LogEntry::new(Severity::Error, message)));
             }
             let kept = engine.store.commit(&lease, batch).await;
-            let released = self.release(lease).await;
+            self.release(lease).await;
             kept?;
-            released?;
         }
         Ok(())
     }
@@ -274,9 +273,8 @@ impl<'a> Writer<'a> {
                 }
             }
             let written = engine.store.commit(&lease, batch).await;
-            let released = self.release(lease).await;
+            self.release(lease).await;
             written?;
-            released?;
         }
         Ok(())
     }
@@ -293,10 +291,9 @@ impl<'a> Writer<'a> {
 
     /// Releases a lease that [`lease_of`](Self::lease_of) has newly taken. The lease that the caller of the check
     /// [holds](Self::held) stays with the caller.
-    async fn release(&self, lease: Cow<'_, Lease>) -> Result<(), StoreError> {
-        match lease {
-            Cow::Owned(lease) => self.engine.store.release(lease).await,
-            Cow::Borrowed(_) => Ok(()),
+    async fn release(&self, lease: Cow<'_, Lease>) {
+        if let Cow::Owned(lease) = lease {
+            give_up(&self.engine.store, lease).await;
         }
     }
 }

@@ -15,6 +15,7 @@ use super::references::Visitor;
 use super::upkeep::{Upkeep, unknown};
 use crate::dispatch::ProcessEnv;
 use crate::error::EngineError;
+use crate::keeper::give_up;
 use crate::machine::{Pace, Tools};
 use crate::world::World;
 
@@ -81,9 +82,8 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let lease = self.store.lease(name, holder).await?;
         let noted = self.note_well_under(&lease, parts).await;
-        let released = self.store.release(lease).await;
-        noted?;
-        Ok(released?)
+        give_up(&self.store, lease).await;
+        noted
     }
 
     /// Checks that the store has the right key to seal (encrypt) and open secrets. If the assembly has a secret that

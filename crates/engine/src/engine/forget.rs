@@ -10,6 +10,7 @@ use windlass_store::{Batch, Holder, Lease, Snapshot};
 use super::references::{refuse_if_entangled, refuse_loss};
 use super::upkeep::{Upkeep, give_back, unknown};
 use crate::error::{EngineError, Loss};
+use crate::keeper::give_up;
 use crate::sealing::{markers, secrets_of};
 
 /// The result of [`Upkeep::forget`] and [`Upkeep::forgettable`]: the records that `forget` has removed, or would
@@ -73,10 +74,10 @@ impl Upkeep<'_> {
         let lease = self.store.lease(name, holder).await?;
         match self.forget_under(&lease, part).await {
             Ok(records) => {
-                self.store.release(lease).await?;
+                give_up(self.store, lease).await;
                 Ok(records)
             }
-            Err(error) => Err(give_back(&**self.store, lease, error).await),
+            Err(error) => Err(give_back(self.store, lease, error).await),
         }
     }
 

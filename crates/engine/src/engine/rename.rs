@@ -14,6 +14,7 @@ use super::moved::{Moved, with_moved};
 use super::references::{leave, refuse_if_entangled};
 use super::upkeep::{Upkeep, give_back, unknown};
 use crate::error::{EngineError, MovedTo, NameUse};
+use crate::keeper::give_up;
 use crate::{commands, exported};
 
 /// The number of records that are read at once.
@@ -46,10 +47,10 @@ impl Upkeep<'_> {
         leave(&**self.store, beside).await;
         match renamed {
             Ok(others) => {
-                self.store.release(lease).await?;
+                give_up(self.store, lease).await;
                 Ok(others)
             }
-            Err(error) => Err(give_back(&**self.store, lease, error).await),
+            Err(error) => Err(give_back(self.store, lease, error).await),
         }
     }
 

@@ -28,7 +28,7 @@ use crate::claim::refuse_claimed;
 use crate::commands;
 use crate::error::{EngineError, Loss, MovedTo};
 use crate::exported::{self, exported};
-use crate::keeper::{Leases, renewing};
+use crate::keeper::{Leases, give_up, renewing};
 
 /// An assembly outside a store, with all data that a later intent on the assembly needs. Steps, calls, jobs and events
 /// are not included.
@@ -88,7 +88,7 @@ impl Upkeep<'_> {
                 let (store, clock) = (self.store.clone(), self.clock.clone());
                 Ok(HandOver { store, clock, lease, bundle })
             }
-            Err(error) => Err(give_back(&**self.store, lease, error).await),
+            Err(error) => Err(give_back(self.store, lease, error).await),
         }
     }
 
@@ -212,8 +212,11 @@ impl Upkeep<'_> {
         let taken = renewing(self.store.clone(), &visits, taken).await;
         leave(&**self.store, visits.take().into_iter().filter(|visit| visit.scope != name).collect()).await;
         match taken {
-            Ok(()) => Ok(self.store.release(lease).await?),
-            Err(error) => Err(give_back(&**self.store, lease, error).await),
+            Ok(()) => {
+                give_up(self.store, lease).await;
+                Ok(())
+            }
+            Err(error) => Err(give_back(self.store, lease, error).await),
         }
     }
 
@@ -486,18 +489,21 @@ impl HandOver {
         }
         let documents = match documents(&*store, &bundle, file).await {
             Ok(documents) => documents,
-            Err(error) => return Err(give_back(&*store, lease, error.into()).await),
+            Err(error) => return Err(give_back(&store, lease, error.into()).await),
         };
         let batch = documents.into_iter().fold(batch, Batch::put_document).drop_assembly(name.clone());
         match store.commit(&lease, batch).await {
-            Ok(_) => Ok(store.release(lease).await?),
-            Err(error) => Err(give_back(&*store, lease, error.into()).await),
+            Ok(_) => {
+                give_up(&store, lease).await;
+                Ok(())
+            }
+            Err(error) => Err(give_back(&store, lease, error.into()).await),
         }
     }
 
     /// Releases the lease, and leaves the assembly in its store.
     pub async fn abandon(self) {
-        leave(&*self.store, vec![self.lease]).await;
+        give_up(&self.store, self.lease).await;
     }
 }
 

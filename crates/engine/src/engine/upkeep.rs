@@ -15,6 +15,7 @@ use windlass_store::{Lease, Store};
 
 use super::references::Visitor;
 use crate::error::EngineError;
+use crate::keeper::give_up;
 
 /// Maintains the records of a store. An `Upkeep` removes old records. It also renames assemblies, forgets them, and
 /// moves them to other stores. It calls no driver.
@@ -36,8 +37,7 @@ pub(super) async fn unknown(store: &dyn Store, name: &AssemblyName) -> Result<En
 }
 
 /// Releases a lease after an error, and returns the error.
-pub(super) async fn give_back(store: &dyn Store, lease: Lease, error: EngineError) -> EngineError {
-    // The caller needs the first error, not a failure to release the lease.
-    let _ = store.release(lease).await;
+pub(super) async fn give_back(store: &Arc<dyn Store>, lease: Lease, error: EngineError) -> EngineError {
+    give_up(store, lease).await;
     error
 }

@@ -8,6 +8,7 @@ mod deciding;
 mod found;
 mod heals;
 mod intents;
+mod leases;
 mod limits;
 mod looking;
 mod lost;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
-use std::sync::Arc;
 
 use tokio_postgres::{GenericClient, Row};
 use windlass_model::{AssemblyName, Epoch, ProcessId, Timestamp};
@@ -10,30 +9,14 @@ use windlass_model::{AssemblyName, Epoch, ProcessId, Timestamp};
 use super::fault::{Fault, Outcome};
 use super::row::from_json;
 use crate::error::StoreError;
-use crate::holder::{Holder, Processes};
-use crate::lease::{Hold, Lease, LeasePolicy, LeaseTerms, Standing};
+use crate::holder::Holder;
+use crate::lease::{Hold, Lease, LeaseRules, Standing};
 use crate::store::reserved;
 use crate::uptime::Moment;
 
-/// The settings by which the store decides about leases. The decision about a lease also depends on the
-/// stored state of the lease and on the server's time.
-#[derive(Clone)]
-pub(super) struct Rules {
-    pub(super) terms: LeaseTerms,
-    pub(super) processes: Arc<dyn Processes>,
-}
-
-impl Rules {
-    /// Returns the data by which the store decides whether a lease is still valid. The data contains the current
-    /// time of the server, which this function reads.
-    pub(super) async fn policy(&self, db: &impl GenericClient) -> Outcome<LeasePolicy<'_>> {
-        Ok(LeasePolicy { now: now(db).await?, terms: self.terms, processes: &*self.processes })
-    }
-}
-
 /// Reads the server's time. The clocks of machines differ, but all programs that share a store use the same
 /// server.
-async fn now(db: &impl GenericClient) -> Outcome<Moment> {
+pub(super) async fn now(db: &impl GenericClient) -> Outcome<Moment> {
     let millis: i64 = db.query_one(&format!("SELECT {NOW}"), &[]).await?.get(0);
     Ok(Moment::by_clock(Timestamp::from_millis(millis)))
 }
@@ -46,12 +29,12 @@ const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 /// returns [`StoreError::Held`].
 pub(super) async fn grant(
     db: &impl GenericClient,
-    rules: &Rules,
+    rules: &LeaseRules,
     scope: &AssemblyName,
     holder: &Holder,
 ) -> Outcome<Lease> {
     let standing = locked(db, scope).await?;
-    let lease = rules.policy(db).await?.grant(scope, standing.as_ref(), holder)?;
+    let lease = rules.policy(now(db).await?).grant(scope, standing.as_ref(), holder)?;
     let record = serde_json::to_string(holder)
         .map_err(|error| Fault::Damaged(format!("a holder can't be written: {error}")))?;
     let sql = "UPDATE lease SET epoch = $2, holder = $3, since = $4, renewed = $4 WHERE scope = $1";
@@ -64,11 +47,11 @@ pub(super) async fn grant(
 /// dead. Until the end of the transaction, no program can take the lease.
 pub(super) async fn locked_holder(
     db: &impl GenericClient,
-    rules: &Rules,
+    rules: &LeaseRules,
     scope: &AssemblyName,
 ) -> Outcome<Option<Holder>> {
     let standing = locked(db, scope).await?;
-    Ok(rules.policy(db).await?.holder(standing))
+    Ok(rules.policy(now(db).await?).holder(standing))
 }
 
 /// Reads the stored state of a lease, and locks the lease until the end of the transaction.

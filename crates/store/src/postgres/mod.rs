@@ -57,7 +57,6 @@ pub use self::connect::{FORM, is_address};
 pub use self::options::{CONNECT_TIMEOUT, OnServer, Options, SCHEMA};
 
 use self::connect::Address;
-use self::leases::Rules;
 use self::pool::Connections;
 use self::statements::Statements;
 use self::writer::{QueuedWrite, Work, WriterTask, announce};
@@ -65,7 +64,7 @@ use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::fence::Fence;
 use crate::holder::Holder;
-use crate::lease::{Lease, LeaseTerms};
+use crate::lease::{Lease, LeaseRules, LeaseTerms};
 use crate::queue::{QUEUE, Waiting};
 use crate::seal::Seal;
 use crate::snapshot::{History, Owned, ProcessHistory, Snapshot};
@@ -82,7 +81,7 @@ pub struct PostgresStore {
     name: String,
     seal: Arc<Seal>,
     clock: Arc<dyn Clock>,
-    rules: Rules,
+    rules: LeaseRules,
     poll_every: Duration,
     readers: Connections,
     changers: Connections,
@@ -127,7 +126,7 @@ impl PostgresStore {
             name: address.name,
             seal,
             clock: options.clock,
-            rules: Rules { terms: options.terms, processes: options.processes },
+            rules: LeaseRules::new(options.terms, options.processes),
             poll_every: options.poll_every,
             readers,
             changers,
@@ -206,7 +205,9 @@ impl Store for PostgresStore {
 
     async fn release(&self, lease: Lease) -> Result<(), StoreError> {
         self.waiting.room().await;
-        self.write(vec![lease], Work::Release).await.map(|_| ())
+        let released = self.write(vec![lease.clone()], Work::Release).await;
+        self.rules.unreleased.note(&lease, &released);
+        released.map(|_| ())
     }
 
     async fn holder(&self, scope: &AssemblyName) -> Result<Option<Holder>, StoreError> {
@@ -214,7 +215,7 @@ impl Store for PostgresStore {
         let holder = self.readers.read(move |db| {
             Box::pin(async move {
                 let standing = leases::standing(db, &scope, "").await?;
-                Ok(rules.policy(db).await?.holder(standing))
+                Ok(rules.policy(leases::now(db).await?).holder(standing))
             })
         });
         holder.await

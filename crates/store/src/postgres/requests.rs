@@ -9,9 +9,10 @@ use windlass_secret::Sensitive;
 use super::apply::{END_REQUEST, PUT_EVENT};
 use super::fault::Outcome;
 use super::feed::{lock_feed, take_numbers};
-use super::leases::{self, Rules};
+use super::leases;
 use super::row::from_json;
 use super::row::to_json;
+use crate::lease::LeaseRules;
 use crate::request::{self, TAKEN, asked_name};
 use crate::seal::Seal;
 
@@ -35,7 +36,7 @@ pub(super) async fn submit(
 /// the end of the transaction.
 pub(super) async fn submit_new(
     db: &impl GenericClient,
-    rules: &Rules,
+    rules: &LeaseRules,
     seal: &Seal,
     record: &RequestRecord,
     asked: &Sensitive<Vec<u8>>,

@@ -51,8 +51,8 @@ use self::writer::{QueuedWrite, Wipes, Writer, WriterThread};
 use crate::batch::{Batch, Change};
 use crate::error::StoreError;
 use crate::fence::Fence;
-use crate::holder::{Holder, Processes};
-use crate::lease::{Lease, LeasePolicy, LeaseTerms};
+use crate::holder::Holder;
+use crate::lease::{Lease, LeaseRules, LeaseTerms};
 use crate::seal::Seal;
 use crate::snapshot::{History, Owned, ProcessHistory, Snapshot};
 use crate::store::Store;
@@ -70,8 +70,7 @@ pub struct SqliteStore {
     seal: Arc<Seal>,
     clock: Arc<dyn Clock>,
     uptime: Arc<dyn Uptime>,
-    processes: Arc<dyn Processes>,
-    terms: LeaseTerms,
+    rules: LeaseRules,
     poll_every: Duration,
     readers: Arc<Readers>,
     last: watch::Receiver<Seq>,
@@ -127,8 +126,7 @@ impl SqliteStore {
             seal: Arc::new(seal),
             clock: options.clock,
             uptime: options.own.uptime,
-            processes: options.processes,
-            terms: options.terms,
+            rules: LeaseRules::new(options.terms, options.processes),
             poll_every: options.poll_every,
             last,
             writer,
@@ -165,14 +163,14 @@ impl Store for SqliteStore {
     }
 
     fn lease_terms(&self) -> LeaseTerms {
-        self.terms
+        self.rules.terms
     }
 
     async fn lease(&self, scope: &AssemblyName, holder: &Holder) -> Result<Lease, StoreError> {
         let (scope, holder) = (scope.clone(), holder.clone());
-        let (time, processes, terms) = (self.time(), self.processes.clone(), self.terms);
+        let (rules, time) = (self.rules.clone(), self.time());
         self.write(move |db| {
-            let policy = LeasePolicy { now: time(), terms, processes: &*processes };
+            let policy = rules.policy(time());
             leases::grant(db, &policy, &scope, &holder)
         })
         .await
@@ -185,15 +183,18 @@ impl Store for SqliteStore {
 
     async fn release(&self, lease: Lease) -> Result<(), StoreError> {
         self.room().await;
-        self.write(move |db| leases::release(db, &lease)).await
+        let holder = lease.clone();
+        let released = self.write(move |db| leases::release(db, &holder)).await;
+        self.rules.unreleased.note(&lease, &released);
+        released
     }
 
     async fn holder(&self, scope: &AssemblyName) -> Result<Option<Holder>, StoreError> {
         let scope = scope.clone();
-        let (time, processes, terms) = (self.time(), self.processes.clone(), self.terms);
+        let (rules, time) = (self.rules.clone(), self.time());
         self.readers
             .read(move |db| {
-                let policy = LeasePolicy { now: time(), terms, processes: &*processes };
+                let policy = rules.policy(time());
                 leases::holder(db, &policy, &scope)
             })
             .await
@@ -218,12 +219,12 @@ impl Store for SqliteStore {
 
     async fn create(&self, scope: &AssemblyName, holder: &Holder, batch: Batch) -> Result<bool, StoreError> {
         let (scope, holder, seal) = (scope.clone(), holder.clone(), self.seal.clone());
-        let (time, processes, terms) = (self.time(), self.processes.clone(), self.terms);
+        let (rules, time) = (self.rules.clone(), self.time());
         let wipes = wipes(&batch);
         // One write grants the lease, searches for the name, applies the batch and releases the lease.
         // Four writes would cost four savepoints and four replies.
         let work = move |db: &Connection| {
-            let policy = LeasePolicy { now: time(), terms, processes: &*processes };
+            let policy = rules.policy(time());
             let lease = leases::grant(db, &policy, &scope, &holder)?;
             let is_new = !requests::is_taken(db, &scope)?;
             if is_new {
@@ -250,9 +251,9 @@ impl Store for SqliteStore {
         asked: Sensitive<Vec<u8>>,
     ) -> Result<bool, StoreError> {
         let (seal, request) = (self.seal.clone(), request.clone());
-        let (time, processes, terms) = (self.time(), self.processes.clone(), self.terms);
+        let (rules, time) = (self.rules.clone(), self.time());
         let work = move |db: &Connection| {
-            let policy = LeasePolicy { now: time(), terms, processes: &*processes };
+            let policy = rules.policy(time());
             requests::submit_new(db, &policy, &seal, &request, &asked)
         };
         self.writer.submit(QueuedWrite { leases: Vec::new(), wipes: Wipes::Later, work }).await

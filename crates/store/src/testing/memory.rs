@@ -23,7 +23,7 @@ use crate::batch::{Batch, Change};
 use crate::error::StoreError;
 use crate::fence::Fence;
 use crate::holder::{Holder, Processes, SystemProcesses};
-use crate::lease::{Hold, Lease, LeasePolicy, LeaseTerms, Standing};
+use crate::lease::{Hold, Lease, LeasePolicy, LeaseRules, LeaseTerms, Standing};
 use crate::snapshot::{History, Owned, ProcessHistory, Snapshot};
 use crate::store::{Store, reserved};
 use crate::ticket::Ticket;
@@ -39,12 +39,11 @@ use crate::watch::Watch;
 #[derive(Clone)]
 pub struct MemoryStore {
     id: StoreId,
-    terms: LeaseTerms,
+    rules: LeaseRules,
     /// The wall clock that this handle reads.
     clock: Arc<dyn Clock>,
     /// The store's own clock. By this clock, the store decides whether a lease has expired.
     time: Arc<dyn Clock>,
-    processes: Arc<dyn Processes>,
     state: Arc<Mutex<State>>,
     last: watch::Sender<Seq>,
     cut: Option<Cut>,
@@ -119,10 +118,9 @@ impl MemoryStore {
     pub fn new(clock: Arc<dyn Clock>, entropy: &dyn Entropy) -> Self {
         Self {
             id: StoreId::random(entropy),
-            terms: LeaseTerms::default(),
+            rules: LeaseRules::new(LeaseTerms::default(), Arc::new(SystemProcesses)),
             time: clock.clone(),
             clock,
-            processes: Arc::new(SystemProcesses),
             state: Arc::default(),
             last: watch::Sender::new(Seq::START),
             cut: None,
@@ -132,14 +130,14 @@ impl MemoryStore {
     /// Sets the lease terms.
     #[must_use]
     pub fn with_terms(mut self, terms: LeaseTerms) -> Self {
-        self.terms = terms;
+        self.rules.terms = terms;
         self
     }
 
     /// Sets the source that knows which holders are dead.
     #[must_use]
     pub fn with_processes(mut self, processes: Arc<dyn Processes>) -> Self {
-        self.processes = processes;
+        self.rules.processes = processes;
         self
     }
 
@@ -203,8 +201,7 @@ impl MemoryStore {
     }
 
     fn policy(&self) -> LeasePolicy<'_> {
-        let now = Moment::by_clock(self.time.now());
-        LeasePolicy { now, terms: self.terms, processes: &*self.processes }
+        self.rules.policy(Moment::by_clock(self.time.now()))
     }
 
     fn take_lease(&self, scope: &AssemblyName, holder: &Holder) -> Result<Lease, StoreError> {
@@ -220,6 +217,12 @@ impl MemoryStore {
 impl State {
     fn outage(&self) -> Result<(), StoreError> {
         self.outage.clone().map_or(Ok(()), Err)
+    }
+
+    fn release(&mut self, lease: &Lease) -> Result<(), StoreError> {
+        self.outage()?;
+        self.standing(lease)?.hold = None;
+        Ok(())
     }
 
     fn standing(&mut self, lease: &Lease) -> Result<&mut Standing, StoreError> {
@@ -264,7 +267,7 @@ impl Store for MemoryStore {
     }
 
     fn lease_terms(&self) -> LeaseTerms {
-        self.terms
+        self.rules.terms
     }
 
     async fn lease(&self, scope: &AssemblyName, holder: &Holder) -> Result<Lease, StoreError> {
@@ -284,10 +287,9 @@ impl Store for MemoryStore {
 
     async fn release(&self, lease: Lease) -> Result<(), StoreError> {
         self.alive().await;
-        let mut state = self.state();
-        state.outage()?;
-        state.standing(&lease)?.hold = None;
-        Ok(())
+        let released = self.state().release(&lease);
+        self.rules.unreleased.note(&lease, &released);
+        released
     }
 
     async fn holder(&self, scope: &AssemblyName) -> Result<Option<Holder>, StoreError> {

@@ -124,6 +124,26 @@ async fn locked_while_it_is_written() {
     assert_eq!(store.commit(&anew, batch("anew")).await.unwrap(), Seq(1));
 }
 
+/// A lease can't be released because of a lock. Afterwards, its holder can take it again, and other programs can't.
+#[tokio::test]
+async fn locked_while_a_lease_is_released() {
+    let place = Place::new();
+    let store =
+        SqliteStore::open(place.path(), place.options().busy_timeout(Duration::from_millis(20))).unwrap();
+    let lease = store.lease(&name("h_bta"), &holder(1)).await.unwrap();
+    let stranger = place.stranger();
+    stranger.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert!(matches!(store.release(lease.clone()).await, Err(StoreError::Locked { .. })));
+    stranger.execute_batch("ROLLBACK").unwrap();
+    let refused = store.lease(&lease.scope, &holder(2)).await.map(drop);
+    assert!(matches!(refused, Err(StoreError::Held { .. })));
+
+    let next = store.lease(&lease.scope, &holder(1)).await.unwrap();
+    assert!(matches!(store.release(lease).await, Err(StoreError::LeaseLost { .. })));
+    assert!(matches!(store.lease(&next.scope, &holder(1)).await, Err(StoreError::Held { .. })));
+    store.release(next).await.unwrap();
+}
+
 /// Several batches wait for the writer, and one of them is faulty. The store must write the batches in one transaction,
 /// and must refuse only the faulty batch.
 #[tokio::test]
