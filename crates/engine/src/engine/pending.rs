@@ -3,7 +3,7 @@
 //!
 //! The plan of the next process decides about each pending call:
 //!
-//! - If the plan removes or replaces the part that the call creates, the call ends when the process begins.
+//! - If the plan removes or replaces the part, and the call is no stop or removal, the call ends when the process begins.
 //! - If the plan is limited to other parts, the call stays open, and the process does not change the part.
 //! - In all other cases, the engine waits for the instance, and then makes a new plan. So the job of a stop or a
 //!   removal does not run a second time.
@@ -133,7 +133,7 @@ impl PendingCalls {
                 && !draft.plan.work().any(|(_, work)| is_about(work, part, &draft.world));
             return if is_left { Decision::Leave } else { Decision::Wait };
         };
-        if !matches!(call.record.action, Action::Transition(Transition::Create | Transition::Install)) {
+        if !may_end(&call.record) {
             return Decision::Wait;
         }
         let is_replaced = self.replaced.iter().any(|whole| part.is_in(whole));
@@ -142,6 +142,10 @@ impl PendingCalls {
         let has_new_values = change.properties.iter().any(is_known);
         let is_other = change.repackaged || change.replaces.is_some() || has_new_values;
         match change.kind {
+            // Without its early end, a Reconfigure may still succeed, and the part then stays.
+            ElementChangeKind::Reinstalled if change.values_in_doubt && !is_other && !is_replaced => {
+                Decision::Wait
+            }
             ElementChangeKind::Removed | ElementChangeKind::Reinstalled => Decision::End,
             ElementChangeKind::Repaired if is_other || is_replaced => Decision::End,
             _ => Decision::Wait,
@@ -157,6 +161,15 @@ impl PendingCalls {
         described == after.topology.get(part)
             && package == described.and_then(|element| after.packages.get(&element.descriptor))
     }
+}
+
+/// Tells whether a call may end before its instance is ready. The plan must then remove or replace the instance.
+///
+/// A removal that has begun does not end early: the engine would run its script again. The result is also `false` for
+/// an Adopt, because the removal of an adopted instance needs the end of its adoption.
+pub(super) fn may_end(call: &CallRecord) -> bool {
+    use Transition::{Configure, Create, Install, Integrity, Reconfigure, Start};
+    matches!(call.action, Action::Transition(Create | Install | Configure | Start | Integrity | Reconfigure))
 }
 
 /// Tells whether a step concerns a part. A step that creates a relationship concerns all parts at its ends. A step that

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use windlass_driver::Stop;
 use windlass_lifecycle::{Diff, Plan};
 use windlass_model::record::{AssemblyRecord, CallRecord, CallState, Intent};
-use windlass_model::{Action, AssemblyName, ElementName, ProcessId, Transition};
+use windlass_model::{AssemblyName, ElementName, ProcessId};
 use windlass_store::Snapshot;
 
 use super::core::Engine;
@@ -13,7 +13,7 @@ use super::draft::{Draft, PreviousState};
 use super::env::EngineEnv;
 use super::look::{CheckScope, Seen};
 use super::moved::refuse_if_moved;
-use super::pending::PendingCalls;
+use super::pending::{PendingCalls, may_end};
 use super::references::refuse_if_referenced;
 use super::request::Request;
 use super::reserved::refuse_if_reserved;
@@ -118,10 +118,7 @@ impl Engine {
         let open = calls.clone().find(|call| call.state != CallState::Undecided).map(|call| call.process);
         let converging = calls.filter(|call| matches!(call.state, CallState::Converging { .. }));
         let elements: BTreeSet<ElementName> = converging.clone().map(|call| call.element.clone()).collect();
-        let creates = |call: &&CallRecord| {
-            matches!(call.action, Action::Transition(Transition::Create | Transition::Install))
-        };
-        let mut ending: Vec<CallRecord> = converging.filter(creates).cloned().collect();
+        let mut ending: Vec<CallRecord> = converging.filter(|call| may_end(call)).cloned().collect();
         let drafted = async |snapshot: Option<Snapshot>| {
             let previous = self.records().previous(&request.intent, snapshot.as_ref()).await?;
             let previous = PreviousState { converging: elements.clone(), ..previous };

@@ -189,7 +189,7 @@ impl ProcessMachine {
             self.change(Change::PutCall(Box::new(record)));
             self.put_step(key, StepState::Converging { deadline }, None);
         }
-        match self.observes_once && self.awaits_instance(id) {
+        match self.observes_once && self.is_converging_transition(id) {
             true if observed && self.now < deadline => self.leave_converging(id),
             true if !observed => self.out.wake(Timer::Call(id.clone()), self.now),
             _ => self.out.wake(Timer::Call(id.clone()), at),
@@ -501,21 +501,22 @@ impl ProcessMachine {
         }
     }
 
-    /// Tells whether a call only waits until its instance is ready, stopped or removed. The jobs of such a call have
-    /// ended. The result is `false` if a health check can't observe the instance.
-    fn awaits_instance(&self, id: &CallId) -> bool {
-        use Transition::{Create, Delete, Install, Stop, Uninstall};
+    /// Tells whether a call is a transition that only waits for its instance, for example until the instance is ready.
+    /// The jobs of such a call have ended. The result is `false` if a health check can't observe the instance.
+    fn is_converging_transition(&self, id: &CallId) -> bool {
         let Some(CallRun { record, nature, .. }) = self.calls.get(id) else { return false };
-        let awaits =
-            matches!(record.action, Action::Transition(Create | Install | Stop | Uninstall | Delete));
         let is_converging = matches!(record.state, CallState::Converging { .. });
-        awaits && is_converging && nature.observable
+        is_converging && nature.observable && record.action.transition().is_some()
     }
 
-    /// Tells whether a call can stay open, so that a later process waits for its instance. The launch of an application
-    /// does not stay open: [`launched`](Self::launched) ends the call and keeps the instance.
+    /// Tells whether a call stays open after a stop, so that a later process waits for its instance. The call creates,
+    /// stops or removes the instance. The launch of an application does not stay open: [`launched`](Self::launched) ends
+    /// the call and keeps the instance.
     fn can_wait_later(&self, id: &CallId) -> bool {
-        self.awaits_instance(id) && !self.has_launched(id)
+        use Transition::{Create, Delete, Install, Stop, Uninstall};
+        let action = self.calls.get(id).and_then(|run| run.record.action.transition());
+        let waits = matches!(action, Some(Create | Install | Stop | Uninstall | Delete));
+        waits && self.is_converging_transition(id) && !self.has_launched(id)
     }
 
     /// Leaves a call open, because its instance is still converging. The call belongs to an earlier process. No job of

@@ -457,6 +457,35 @@ async fn a_stop_before_a_down_begins_keeps_a_converging_instance() {
     panic!("no process has begun");
 }
 
+/// windlass was killed while an instance was converging after its Configure or its Start. A removal does not wait for
+/// this instance, and its preview shows the same steps. An `up` waits, and does not call the transition again.
+#[tokio::test(start_paused = true)]
+async fn a_removal_does_not_wait_for_a_started_instance() {
+    for (call, removal, rest) in
+        [("a Configure", &["Uninstall"][..], &["Start"][..]), ("a Start", &["Stop", "Uninstall"], &[])]
+    {
+        for removes in [false, true] {
+            let rig = Rig::new(Effect::Once);
+            rig.strings.act(call, Act::Converge(8));
+            let sketch = Sketch::new(&["a"]);
+            assert!(rig.up_until_killed(sketch.desired(), Duration::from_secs(5)).await);
+            let before = calls_of(&rig, "a", 0).len();
+            if !removes {
+                assert_eq!(rig.up(sketch.desired()).await.unwrap().process.status, ProcessStatus::Completed);
+                assert_eq!(calls_of(&rig, "a", before), rest, "{call}");
+                continue;
+            }
+            let preview = rig.engine().0.preview(&assembly_name("t"), Intent::Down).await.unwrap();
+            let steps: Vec<String> = preview.plan.work().map(|(_, work)| work.to_string()).collect();
+            assert_eq!(steps, removal.iter().map(|step| format!("a {step}")).collect::<Vec<_>>());
+            let start = Instant::now();
+            assert_eq!(rig.down("t").await.unwrap().process.status, ProcessStatus::Completed);
+            assert!(start.elapsed() < Duration::from_secs(1), "{call}: {:?}", start.elapsed());
+            assert_eq!(calls_of(&rig, "a", before), removal, "{call}");
+        }
+    }
+}
+
 /// The instance of a part is converging. A process that does not change this part must not wait for the instance, and
 /// must leave the call of the instance open.
 #[tokio::test(start_paused = true)]
