@@ -114,8 +114,8 @@ fn print_head(now: Timestamp, assembly: &AssemblyView) {
     let state = styled(state_style(assembly.state), assembly.state);
     let state = match &assembly.process {
         // The state of an assembly is the lowest state of its parts. `Absent` alone would hide that only a few parts
-        // are missing.
-        _ if is_partial && !matches!(assembly.state, State::Broken | State::Failed) => {
+        // are missing, and `Active` alone would hide missing relationships.
+        _ if assembly.incomplete && !matches!(assembly.state, State::Broken | State::Failed) => {
             styled(ODD, "incomplete")
         }
         _ if assembly.goal != State::Absent => state,

@@ -261,8 +261,11 @@ fn a_missing_relationship_is_shown() {
     env.write("h_bta/assembly.yaml", whole);
     env.ok(&["up", "h_bta", "--target", "A"]);
     let status = env.ok(&["status"]).stdout;
+    assert!(status.starts_with("h_bta incomplete "), "{status}");
     assert!(status.contains("\n  third-relationship missing: A → B__1\n"), "{status}");
-    let relationship = &env.json(&["status", "h_bta"])["assemblies"][0]["relationships"][0];
+    let assembly = env.json(&["status", "h_bta"])["assemblies"][0].clone();
+    assert_eq!(assembly["incomplete"], true, "{assembly:#}");
+    let relationship = &assembly["relationships"][0];
     let pair = serde_json::json!([{"source": "h_bta__A", "target": "h_bta__B__1"}]);
     assert_eq!(relationship["missing"], pair, "{relationship:#}");
     env.ok(&["up", "h_bta"]);

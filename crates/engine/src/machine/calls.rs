@@ -631,7 +631,12 @@ impl ProcessMachine {
         if failed.has_not_begun() {
             self.retract(&run.record);
         }
-        self.end_step((process, *step), StepEnd::Failed(failure));
+        let key = (process, *step);
+        if self.continues_without(key, pair, &failure) {
+            self.proceed(key);
+        } else {
+            self.end_step(key, StepEnd::Failed(failure));
+        }
     }
 
     pub(super) fn succeeded(&mut self, id: &CallId) {

@@ -257,6 +257,10 @@ struct StepRun {
     queue: VecDeque<Planned>,
     /// The pairs that the step does not create, because their sources have not reached the required state.
     left: Vec<PairKey>,
+    /// Whether the step creates pairs. If one pair fails, such a step still creates the other pairs.
+    creates_pairs: bool,
+    /// The first failure of a pair, and the number of failed pairs.
+    failure: Option<(Failure, usize)>,
     ordinal: u32,
     started: Timestamp,
     /// The time at which this process resumed the step, if an earlier process began it.
@@ -566,7 +570,7 @@ impl ProcessMachine {
         for key in self.queues.drain() {
             match self.steps.get(&key) {
                 Some(StepRun { left_open: Some(_), .. }) => self.leave_step_open(key),
-                _ => self.end_step(key, StepEnd::Cancelled),
+                _ => self.cancel_step(key),
             }
         }
     }

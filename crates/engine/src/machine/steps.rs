@@ -33,6 +33,8 @@ impl ProcessMachine {
             title: work.to_string(),
             queue: queue.into(),
             left,
+            creates_pairs: matches!(&work, Work::Relate(relate) if relate.direction == Direction::Create),
+            failure: None,
             ordinal: 0,
             started: self.now,
             resumed: None,
@@ -225,11 +227,11 @@ impl ProcessMachine {
                 return self.take_up_call(key, record);
             }
             let Some(planned) = run.queue.front() else {
-                let end = self.not_made_with(&run.left).map_or(StepEnd::Succeeded, StepEnd::Failed);
-                return self.end_step(key, end);
+                let failure = run.failure.clone().map(in_one).or_else(|| self.not_made_with(&run.left));
+                return self.end_step(key, failure.map_or(StepEnd::Succeeded, StepEnd::Failed));
             };
             if self.cancelling {
-                return self.end_step(key, StepEnd::Cancelled);
+                return self.cancel_step(key);
             }
             let (element, action, pair) = match self.resolve(planned) {
                 Ok(resolved) => resolved,
@@ -246,6 +248,9 @@ impl ProcessMachine {
             }
             let failed_endpoint = pair.as_ref().filter(|_| !planned.ends);
             if let Some(failure) = failed_endpoint.and_then(|pair| self.failed_endpoint(&element, pair)) {
+                if self.continues_without(key, pair.as_ref(), &failure) {
+                    continue;
+                }
                 return self.end_step(key, StepEnd::Failed(failure));
             }
             if self.queues.is_in_use(&element) {
@@ -288,6 +293,9 @@ impl ProcessMachine {
                         process: key.0,
                         acted: false,
                     });
+                    if self.continues_without(key, pair.as_ref(), &failure) {
+                        continue;
+                    }
                     return self.end_step(key, StepEnd::Failed(failure));
                 }
                 // No driver is called. The step only changes records.
@@ -299,6 +307,30 @@ impl ProcessMachine {
                 Ok(Some(call)) => return self.open(key, call),
             }
         }
+    }
+
+    /// Ends a step because of a stop. If a pair of the step has failed, the step counts as failed.
+    pub(super) fn cancel_step(&mut self, key: StepKey) {
+        let failure = self.steps.get(&key).and_then(|run| run.failure.clone());
+        let end = failure.map_or(StepEnd::Cancelled, |failure| StepEnd::Failed(in_one(failure)));
+        self.end_step(key, end);
+    }
+
+    /// Notes that a pair has failed. Returns `true` if its step continues with other pairs: a node that a balancer
+    /// can't use does not prevent the balancer from using the other nodes.
+    pub(super) fn continues_without(
+        &mut self,
+        key: StepKey,
+        pair: Option<&PairKey>,
+        failure: &Failure,
+    ) -> bool {
+        let (Some(run), Some(pair)) = (self.steps.get_mut(&key), pair) else { return false };
+        if !run.creates_pairs {
+            return false;
+        }
+        run.queue.retain(|planned| !planned.is_of(pair));
+        run.failure.get_or_insert_with(|| (failure.clone(), 0)).1 += 1;
+        true
     }
 
     /// Tells whether the next call of a step must wait for a slot of its location. In this case, puts the step
@@ -408,6 +440,8 @@ impl ProcessMachine {
             title: format!("{} {}", record.element.local(), record.action),
             queue: VecDeque::new(),
             left: Vec::new(),
+            creates_pairs: false,
+            failure: None,
             ordinal: 0,
             started: record.started,
             resumed: Some(self.now),
@@ -542,6 +576,22 @@ impl ProcessMachine {
         self.change(Change::PutStep(Box::new(record)));
         let happening = Happening::StepEnded { step: skipped.step, title, end, millis: 0 };
         self.happened(Some(process), happening);
+    }
+}
+
+/// Returns the failure of a step from the first failure of a pair and the number of failed pairs.
+fn in_one((first, count): (Failure, usize)) -> Failure {
+    let message = match count {
+        0 | 1 => return first,
+        2 => format!("{}; another pair of nodes failed too", first.message),
+        _ => format!("{}; {} other pairs of nodes failed too", first.message, count - 1),
+    };
+    Failure { message, ..first }
+}
+
+impl Planned {
+    fn is_of(&self, pair: &PairKey) -> bool {
+        matches!(&self.action, PlannedAction::Operation(own, _) if own == pair)
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use windlass_engine::{Consent, EngineError, Request, Selection, UpOptions};
 use windlass_model::assembly::{Cluster, ElementKind, Property, Update};
-use windlass_model::record::{Effect, Intent, ProcessStatus};
+use windlass_model::record::{Effect, Intent, ProcessStatus, StepEnd, StepState};
 use windlass_model::retention::{Age, Retention};
 use windlass_model::{Part, State, Template};
 use windlass_store::{LeaseTerms, Store as _, StoreError};
@@ -295,6 +295,31 @@ async fn nothing_is_related_to_what_can_not_be_removed() {
     assert_eq!(joins, 1, "{:?}", since(&rig, before));
     rig.up(sketch.desired()).await.unwrap();
     assert_eq!(rig.states("t").await, "b Active, g__1 Active, g__2 Active");
+}
+
+/// A balancer uses the other nodes even if some nodes can't be added.
+#[tokio::test(start_paused = true)]
+async fn a_failed_pair_does_not_prevent_the_other_pairs() {
+    for failing in 1..=3 {
+        let rig = Rig::new(Effect::Once);
+        let cluster = Cluster { minimum: 1, maximum: Some(8), increment: 1 };
+        let sketch = Sketch::new(&["lb"]).group("g", 4, cluster).relate("g", "lb");
+        for node in 1..=failing {
+            rig.strings.act(&format!("g__{node} Join"), Act::Fail);
+        }
+        let ended = rig.up(sketch.desired()).await.unwrap();
+        assert_eq!((ended.process.status, ended.tally.failed), (ProcessStatus::Failed, 1));
+        let created = rig.look("t").await.pairs.into_values().filter(|pair| pair.created).count();
+        assert_eq!(created, 4 - failing);
+        let history = rig.store.process_history(ended.process.id).await.unwrap().unwrap();
+        let failure = history.steps.into_iter().find_map(|step| match step.state {
+            StepState::Done(StepEnd::Failed(failure)) => Some(failure.message),
+            _ => None,
+        });
+        let more = ["", "; another pair of nodes failed too", "; 2 other pairs of nodes failed too"];
+        assert_eq!(failure, Some(format!("it was told to fail{}", more[failing - 1])));
+        assert_eq!(rig.up(sketch.desired()).await.unwrap().process.status, ProcessStatus::Completed);
+    }
 }
 
 /// No pair is created with an element that failed during the same process.

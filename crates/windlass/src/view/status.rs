@@ -43,6 +43,10 @@ pub struct AssemblyView {
     /// The state of the assembly: the lowest state of its parts. The order of the states is, from the lowest
     /// to the highest: Failed, Broken, Absent, Created, Installed, Inactive, Active.
     pub state: State,
+    /// Whether the assembly lacks something: parts that should be Active are not Active, or relationships are not
+    /// created or removed completely.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub incomplete: bool,
     /// The goal state of the assembly.
     pub goal: State,
     /// Whether the whole assembly is protected. If true, no intent removes or replaces any part of the
@@ -406,10 +410,16 @@ impl AssemblyView {
         let components: Vec<ElementView> =
             topology.children(&root).map(|element| ElementView::new(&snapshot, element, &running)).collect();
         let undecided = snapshot.calls.iter().filter(|call| call.state == CallState::Undecided);
+        let (parts, relationships) = (PartsView::new(&snapshot), relationships(&snapshot));
         Self {
             name: snapshot.assembly.name.clone(),
             descriptor: snapshot.assembly.descriptor.clone(),
             state: lowest(components.iter().filter(|c| c.kind != ElementKind::Reference).map(|c| c.state)),
+            incomplete: match snapshot.assembly.goal {
+                State::Absent => false,
+                State::Active if parts.active < parts.all => true,
+                _ => !relationships.iter().all(RelationshipView::is_complete),
+            },
             goal: snapshot.assembly.goal,
             protected: topology.root().is_some_and(|root| root.protected),
             additional: surge_nodes(topology, &snapshot.assembly.surge),
@@ -426,9 +436,9 @@ impl AssemblyView {
                 })
                 .collect(),
             application: None,
-            relationships: relationships(&snapshot),
+            relationships,
             referenced_by: Vec::new(),
-            parts: PartsView::new(&snapshot),
+            parts,
             leaving: leaving(&snapshot),
             components,
             outputs: windlass_engine::outputs(snapshot)
@@ -531,6 +541,10 @@ impl RelationshipView {
             half_ended: of(PairRecord::is_half_ended),
             missing: missing(snapshot, relationship, &own),
         }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.half_made.is_empty() && self.half_ended.is_empty() && self.missing.is_empty()
     }
 }
 
