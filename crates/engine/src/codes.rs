@@ -233,8 +233,8 @@ windlass_source::codes! {
         "The part, or an element around it, has `protect: true`, or the assembly was brought up with \
          `--protect`. No intent removes or replaces it, and no option overrides that. windlass has started \
          no step.\n\n\
-         To lift the protection, remove `protect: true` from the descriptor, or omit `--protect`, and run \
-         `windlass up`. This `up` must not remove or replace the protected part, so add `--except PART` for \
+         To lift the protection, remove `protect: true` from the descriptor, and run `windlass up` without \
+         `--protect`. This `up` must not remove or replace the protected part, so add `--except PART` for \
          each part that the `up` would remove or replace. Then repeat the command.";
     FOR_DESCRIPTORS = "WL0543", "intent that can't change an application",
         "The assembly is a launched application. Its scripts launch, reconfigure and destroy its instance. No \

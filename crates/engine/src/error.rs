@@ -590,16 +590,14 @@ impl fmt::Display for ProtectedPart {
             1 => f.write_str(" (1 more part too)")?,
             more => write!(f, " ({more} more parts too)")?,
         }
-        let way = if is_whole {
-            "omit `--protect`, or remove `protect: true` from the assembly".to_owned()
-        } else {
-            format!("remove `protect: true` from `{}`", by.local())
-        };
+        let whole = if is_whole { "the assembly".to_owned() } else { format!("`{}`", by.local()) };
         let except = match more {
             0 => format!("`windlass up --except {}`", part.local()),
             _ => "`windlass up` with `--except PART` for each of them".to_owned(),
         };
-        write!(f, "; {way}, run {except}, then repeat the command")
+        // An earlier `up --protect` may have protected the whole assembly.
+        let without = if is_whole { " and without `--protect`" } else { "" };
+        write!(f, "; remove `protect: true` from {whole}, run {except}{without}, then repeat the command")
     }
 }
 

@@ -353,12 +353,16 @@ fn parts_contradict(parts: &PartsArgs) -> bool {
     contradict("--target", target, except) || contradict("--replace", replace, except)
 }
 
-/// Tells whether `parts` and `except` contain the same part. `parts` contains the values of the option `option`. Prints
-/// an error about the first common part.
+/// Tells whether one of `parts` is in `except`, or inside a part in `except`. `parts` contains the values of the option
+/// `option`. Prints an error about the first such part.
 fn contradict(option: &str, parts: &[String], except: &[String]) -> bool {
-    let Some(both) = parts.iter().find(|part| except.contains(part)) else { return false };
+    let is_in = |part: &str, outer: &str| {
+        part.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with("__"))
+    };
+    let mut pairs = parts.iter().flat_map(|part| except.iter().map(move |outer| (part, outer)));
+    let Some((part, outer)) = pairs.find(|(part, outer)| is_in(part, outer)) else { return false };
     let message = "contradict each other; remove one of them";
-    fault!(codes::COMMAND_LINE, "`{option} {both}` and `--except {both}` {message}");
+    fault!(codes::COMMAND_LINE, "`{option} {part}` and `--except {outer}` {message}");
     true
 }
 

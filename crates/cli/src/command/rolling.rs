@@ -10,7 +10,7 @@ use windlass::view::plan::{PlanView, StepView};
 use windlass::view::rolling::RollingView;
 
 use crate::alike;
-use crate::output::{BAD, DIM, GOOD, STRONG, say, styled};
+use crate::output::{BAD, DIM, GOOD, ODD, STRONG, say, styled};
 
 /// A printer that prints a line for each batch of a process, and for each pause between batches.
 pub(super) struct Batches<'p> {
@@ -68,17 +68,18 @@ impl<'p> Batches<'p> {
     }
 }
 
-/// Prints the results of a rolling change. For each group, the changed nodes, the failed nodes and the unchanged
+/// Prints the results of a rolling change. For each group, the changed, the failed, the incomplete and the unchanged
 /// nodes each have a line. Two of these lines can end with a text in brackets:
 ///
 /// - The line of the changed nodes: `new values`, `new package`, or the name of the new descriptor.
 /// - The line of the unchanged nodes: `old values`, `old package`, or the name of the old descriptor.
 pub(super) fn print_results(results: &[RollingView], plan: &PlanView) {
-    for RollingView { changed, failed, unchanged, .. } in results {
+    for RollingView { changed, failed, incomplete, unchanged, .. } in results {
         let lists = [
             (changed, styled(GOOD, "changed  "), Some(Age::New)),
             // No version is shown for a failed node, because the node may have the old or the new version.
             (failed, styled(BAD, "failed   "), None),
+            (incomplete, styled(ODD, "stopped  "), None),
             (unchanged, styled(DIM, "unchanged"), Some(Age::Old)),
         ];
         for (nodes, word, age) in lists {

@@ -178,6 +178,8 @@ fn a_part_is_not_both_the_target_and_left_out() {
     assert_snapshot!(said[0], @"error[WL0800]: `--target B` and `--except B` contradict each other; remove one of them");
     let replaced = env.refuses(&["plan", "h_bta", "--replace", "B", "--except", "B"]);
     assert_eq!(replaced, said[0].replace("--target", "--replace"));
+    let node = env.refuses(&["up", "h_bta", "--target", "B__1", "--except", "B"]);
+    assert_eq!(node, said[0].replace("--target B", "--target B__1"));
 }
 
 /// After a limited `down`, the status reports that the assembly is partly removed.

@@ -75,7 +75,7 @@ fn an_option_protects_the_whole_assembly() {
     let env = TestEnv::with("h_bta");
     env.ok(&[&UP[..], &["--protect"]].concat());
     assert!(env.ok(&["status", "h_bta"]).stdout.contains("s, protected\n"));
-    assert_snapshot!(env.refuses(&["down", "h_bta"]), @"error[WL0542]: `A` of `h_bta` is protected and would be removed (2 more parts too); omit `--protect`, or remove `protect: true` from the assembly, run `windlass up` with `--except PART` for each of them, then repeat the command");
+    assert_snapshot!(env.refuses(&["down", "h_bta"]), @"error[WL0542]: `A` of `h_bta` is protected and would be removed (2 more parts too); remove `protect: true` from the assembly, run `windlass up` with `--except PART` for each of them and without `--protect`, then repeat the command");
     env.refuses(&["scale", "in", "h_bta", "B", "--yes"]);
     env.refuses(&[&UP[..], &["--replace", "A", "--protect", "--yes"]].concat());
     env.ok(&UP);

@@ -69,8 +69,12 @@ pub struct RollingView {
     pub group: ElementName,
     /// The nodes that have changed.
     pub changed: Vec<ElementName>,
-    /// The nodes whose change has begun and did not succeed.
+    /// The nodes with a failed step.
     pub failed: Vec<ElementName>,
+    /// The nodes whose change has begun and is incomplete, although no step has failed. For example, the process was
+    /// cancelled.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub incomplete: Vec<ElementName>,
     /// The nodes whose change has not begun.
     pub unchanged: Vec<ElementName>,
 }
@@ -93,42 +97,51 @@ impl RollingView {
         let history = store.process_history(process.id).await?;
         let steps = history.map(|history| history.steps).unwrap_or_default();
         let begun = steps.into_iter().filter(|step| step.started.is_some());
-        let begun =
-            begun.map(|step| (step.step, step.state == StepState::Done(StepEnd::Succeeded))).collect();
-        Ok(results(&plan.steps, &begun))
+        Ok(results(&plan.steps, &begun.map(|step| (step.step, step.state)).collect()))
     }
 }
 
+/// The progress of a node: whether a step has begun, whether a step has failed, and whether all steps have succeeded.
+struct NodeSteps {
+    begun: bool,
+    failed: bool,
+    complete: bool,
+}
+
 /// Returns one [`RollingView`] for each group whose nodes change in batches. `begun` contains each step of `steps` that
-/// has begun, and tells whether the step has succeeded.
-fn results(steps: &[StepView], begun: &HashMap<StepId, bool>) -> Vec<RollingView> {
+/// has begun, with its state.
+fn results(steps: &[StepView], begun: &HashMap<StepId, StepState>) -> Vec<RollingView> {
     let mut nodes: Vec<(&ElementName, ElementName)> = Vec::new();
-    let mut results: HashMap<ElementName, (bool, bool)> = HashMap::new();
+    let mut results: HashMap<ElementName, NodeSteps> = HashMap::new();
     for step in steps.iter().filter(|step| step.pause.is_none()) {
         let Some(batch) = &step.batch else { continue };
-        let succeeded = begun.get(&step.id);
+        let state = begun.get(&step.id);
         for end in step.sources.iter().chain([&step.element]) {
             let Some(node) = node_of(end, &batch.group) else { continue };
-            let (has_begun, is_complete) = results.entry(node.clone()).or_insert_with(|| {
+            let steps = results.entry(node.clone()).or_insert_with(|| {
                 nodes.push((&batch.group, node));
-                (false, true)
+                NodeSteps { begun: false, failed: false, complete: true }
             });
-            *has_begun |= succeeded.is_some();
-            *is_complete &= succeeded == Some(&true);
+            steps.begun |= state.is_some();
+            steps.failed |= state.is_some_and(|state| {
+                matches!(state, StepState::Done(StepEnd::Failed(_) | StepEnd::NeedsDecision { .. }))
+            });
+            steps.complete &= state == Some(&StepState::Done(StepEnd::Succeeded));
         }
     }
     let mut views: Vec<RollingView> = Vec::new();
     for (group, node) in nodes {
         let at = views.iter().position(|view| view.group == *group).unwrap_or_else(|| {
-            let (changed, failed, unchanged) = Default::default();
-            views.push(RollingView { group: group.clone(), changed, failed, unchanged });
+            let (changed, failed, incomplete, unchanged) = Default::default();
+            views.push(RollingView { group: group.clone(), changed, failed, incomplete, unchanged });
             views.len() - 1
         });
         let view = &mut views[at];
         let list = match results[&node] {
-            (_, true) => &mut view.changed,
-            (true, false) => &mut view.failed,
-            (false, false) => &mut view.unchanged,
+            NodeSteps { complete: true, .. } => &mut view.changed,
+            NodeSteps { failed: true, .. } => &mut view.failed,
+            NodeSteps { begun: true, .. } => &mut view.incomplete,
+            _ => &mut view.unchanged,
         };
         list.push(node);
     }
