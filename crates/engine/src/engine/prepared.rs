@@ -109,8 +109,8 @@ impl Prepared {
         &self.undone
     }
 
-    /// Returns the changes that the plan omits because the process resumes another process, and the user has not
-    /// permitted these changes; see [`resume`](crate::resume). `None` if there are no such changes.
+    /// Returns the removals and replacements that the plan omits, because no user has permitted them; see
+    /// [`resume`](crate::resume) and [`Request::of_policy`]. `None` if there are none.
     pub fn omitted(&self) -> Option<&OmittedChanges> {
         self.omitted.as_ref()
     }
