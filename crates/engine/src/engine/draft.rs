@@ -300,10 +300,17 @@ impl EngineEnv {
             planned.diff.declared = declared_changes(version(recorded), version(world.topology()));
         }
         note_package_diffs(&world, &self.drivers, &mut planned.diff);
+        let undone = match intent {
+            Intent::Heal(_) => {
+                let omitted = omitted.as_ref().map(|omitted| omitted.changes().to_vec());
+                Diff { elements: omitted.unwrap_or_default(), ..Diff::default() }
+            }
+            _ => planned.undone,
+        };
         Ok(Draft {
             plan: planned.plan,
             diff: planned.diff,
-            undone: planned.undone,
+            undone,
             limits: Limits {
                 target: if is_single { BTreeSet::new() } else { target.options.target },
                 except,
