@@ -2,6 +2,7 @@
 //! handles a received or a missing sample of one assembly without a search through all assemblies.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
 
 use windlass_engine::monitor::{Demand, Heals, Monitor, Sample, SampleUse};
 use windlass_engine::monitor_of;
@@ -64,9 +65,14 @@ pub(super) struct Roster {
 }
 
 impl Roster {
-    /// Starts to monitor an assembly. `snapshot` contains the present records of the assembly. An assembly without
-    /// policies is not monitored.
-    pub(super) fn adopt(&mut self, snapshot: Snapshot, now: Timestamp) -> Option<&Watched> {
+    /// Starts to monitor an assembly. `snapshot` contains the present records of the assembly. `checks` is the interval of
+    /// its health checks; `None` means that there are none. An assembly without policies is not monitored.
+    pub(super) fn adopt(
+        &mut self,
+        snapshot: Snapshot,
+        checks: Option<Duration>,
+        now: Timestamp,
+    ) -> Option<&Watched> {
         let name = snapshot.assembly.name.clone();
         self.remove(&name);
         if snapshot.assembly.topology.policies().is_empty() {
