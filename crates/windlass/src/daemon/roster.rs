@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use windlass_engine::monitor::{Demand, Heals, Monitor, Sample, SampleUse};
-use windlass_engine::monitor_of;
+use windlass_engine::{check_failure, monitor_of};
 use windlass_model::policy::{MetricKind, metric_id};
+use windlass_model::record::Failure;
 use windlass_model::{AssemblyName, ElementName, Timestamp};
 use windlass_store::Snapshot;
 
@@ -32,6 +33,8 @@ pub(super) struct Watched {
     /// For each part of the assembly, the number of heals since the part was last well.
     pub(super) heals: Heals,
     pub(super) reads: Reads,
+    /// The parts whose last health check has failed, each with the recorded message of the failure.
+    pub(super) failing: BTreeMap<ElementName, String>,
     /// The time at which the next sample counts as missing; `None` while timeouts are suspended, and for an
     /// assembly whose metrics have no period.
     due: Option<Timestamp>,
@@ -82,7 +85,11 @@ impl Roster {
             snapshot.elements.values().map(|record| (record.id.to_string(), record.name.clone())).collect();
         let (updated, heals) = (snapshot.assembly.updated, Heals::of(snapshot.elements.values()));
         let topology = snapshot.assembly.topology.clone();
-        let monitor = monitor_of(snapshot, now);
+        let failing = snapshot.elements.values().filter_map(|record| {
+            Some((record.name.clone(), check_failure::recorded(record)?.message.clone()))
+        });
+        let failing = failing.collect();
+        let monitor = monitor_of(snapshot, checks, now);
         let read: BTreeSet<&str> = monitor.sources().collect();
         let mut reads = Reads::new();
         for element in topology.elements() {
@@ -98,8 +105,16 @@ impl Roster {
         self.watches += 1;
         let of_assembly = ids.iter().map(|(id, _)| id.clone()).collect();
         self.ids.extend(ids);
-        let watched =
-            Watched { watch: self.watches, monitor, updated, ids: of_assembly, heals, reads, due: None };
+        let watched = Watched {
+            watch: self.watches,
+            monitor,
+            updated,
+            ids: of_assembly,
+            heals,
+            reads,
+            failing,
+            due: None,
+        };
         self.watched.insert(name.clone(), watched);
         self.reschedule(&name);
         self.watched.get(&name)
@@ -137,6 +152,17 @@ impl Roster {
             for part in parts {
                 watched.heals.well(part);
             }
+        }
+    }
+
+    /// Records the results of health checks; see [`Watched::failing`].
+    pub(super) fn note_checks(&mut self, name: &AssemblyName, checks: Vec<(ElementName, Option<Failure>)>) {
+        let Some(watched) = self.watched.get_mut(name) else { return };
+        for (part, failure) in checks {
+            match failure {
+                Some(failure) => watched.failing.insert(part, failure.message),
+                None => watched.failing.remove(&part),
+            };
         }
     }
 
