@@ -40,6 +40,9 @@ pub(super) struct PreviousState {
     /// version to which it returns. All intents need the versions from which existing elements and pairs were created.
     /// The list is empty if the newest version is enough.
     pub(super) versions: Vec<VersionRecord>,
+    /// The recorded versions to which a rollback does not return by itself, because the assembly never reached them: each
+    /// process that tried to has failed, or was cancelled. Empty for other intents than a rollback.
+    pub(super) unreached: BTreeSet<ProcessId>,
     /// The packages that existing elements were created from, and the packages of the recorded versions of the
     /// assembly.
     pub(super) packages: HashMap<PackageDigest, Arc<Package>>,
@@ -719,7 +722,7 @@ fn stored(
                 Some(Intent::Rollback(to)) => process.or(to),
                 _ => process,
             };
-            let version = earlier(&previous.versions, record, process)?;
+            let version = earlier(&previous.versions, record, process, &previous.unreached)?;
             *intent = Intent::Rollback(Some(version.process));
             let mut references = version.assembly.topology.referenced();
             references.extend(record.references.iter().cloned());
