@@ -12,7 +12,7 @@ pub fn of(failure: &Failure) -> Failure {
 }
 
 /// Returns the recorded failure of an element, if this failure comes from a health check.
-pub(crate) fn recorded(record: &ElementRecord) -> Option<&Failure> {
+pub fn recorded(record: &ElementRecord) -> Option<&Failure> {
     // Older versions of windlass did not record the origin of a failure. In their records, only the message shows it.
     let is_of_check =
         |failure: &&Failure| record.of_check.unwrap_or_else(|| failure.message.starts_with(CHECK_FAILED));

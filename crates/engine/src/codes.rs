@@ -227,8 +227,9 @@ windlass_source::codes! {
          before it runs such a plan. Elsewhere it needs `--yes`. Nothing was changed.\n\n\
          Run the command with `--dry-run` to see the plan. Then run it with `--yes`, or save the plan with \
          `--dry-run -o PLAN` and run `windlass apply PLAN`. `windlass run` refuses a request if its plan has \
-         changed since you agreed to it: run the command again. If it can't resume an interrupted process without \
-         your consent, the message names the command to run.";
+         changed since you agreed to it: run the command again.\n\n\
+         `heal`, a policy and a resumed process replace no other parts by themselves. If they need such a \
+         replacement, the message names the command that makes it.";
     PROTECTED = "WL0542", "protected part that would be removed or replaced",
         "The part, or an element around it, has `protect: true`, or the assembly was brought up with \
          `--protect`. No intent removes or replaces it, and no option overrides that. windlass has started \

@@ -193,12 +193,9 @@ pub enum EngineError {
         .0.assembly, Counts::of(&.0.changes), .0.named()
     )]
     NeedsConsent(Box<DestructivePlan>),
-    /// An interrupted process can't be resumed without asking the user. The resumption needs changes that the user has
-    /// not permitted for the interrupted process. The error lists these changes.
-    #[error(
-        "nobody has agreed to changes that the resumption needs: {}; to agree to them, run `{}`",
-        .0, .0.command()
-    )]
+    /// The plan needs the removal or replacement of further parts, and no user has permitted it. The error lists these
+    /// parts. The plan heals a part, or belongs to a policy, or resumes an interrupted process without asking the user.
+    #[error("it needs changes of other parts that nobody has agreed to: {}; to make them, run `{}`", .0, .0.command())]
     NotPermitted(Box<OmittedChanges>),
     /// The plan creates, replaces or removes an instance, and the intent must keep all instances
     /// ([`UpOptions::keeps_instances`](crate::UpOptions::keeps_instances)).

@@ -19,13 +19,14 @@
 //! good samples.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use windlass_lifecycle::Scale;
 use windlass_model::policy::{DEFAULT_PERIOD, MetricSource, Policy, PolicyKind, metric_id};
 use windlass_model::record::ElementRecord;
 use windlass_model::resolve::{Answer, Lookup, Resolver, text_of};
 use windlass_model::template::Template;
-use windlass_model::{ElementName, Timestamp, Topology};
+use windlass_model::{ElementName, Timestamp, Topology, Transition};
 
 /// The maximum number of promotions between a metric and its source. An assembly *promotes* a metric of a part: the
 /// assembly publishes the metric as its own.
@@ -135,7 +136,8 @@ struct Rule {
     label: String,
     limits: Limits,
     target: ElementName,
-    /// The period in which the next sample is expected, in milliseconds. `None` means that samples may arrive at any
+    /// The period in which the next sample is expected, in milliseconds: the declared period, or the interval of the
+    /// health checks that produce the samples. `None` means that samples may arrive at any
     /// time, and that no sample counts as missing.
     period: Option<i64>,
     /// The time at which the next sample will count as missing; `None` if the rule has no `period`.
@@ -165,11 +167,19 @@ enum Limits {
 }
 
 impl Monitor {
-    /// Creates a monitor that watches the policies of an assembly from `now` on.
-    pub fn new(topology: &Topology, lookup: &dyn Lookup, now: Timestamp) -> Self {
+    /// Creates a monitor that watches the policies of an assembly from `now` on. `checks` is the interval of the health
+    /// checks of the assembly; `None` means that there are no health checks.
+    ///
+    /// A health check produces a sample of the integrity of each part that declares Integrity. So a sample of such a
+    /// metric is missing at the earliest when a health check was due.
+    pub fn new(topology: &Topology, lookup: &dyn Lookup, checks: Option<Duration>, now: Timestamp) -> Self {
         let mut resolver = Resolver::new(topology, lookup);
-        let rules =
-            topology.policies().iter().filter_map(|policy| Rule::new(policy, topology, &mut resolver, now));
+        let rules = topology.policies().iter().filter_map(|policy| {
+            let mut rule = Rule::new(policy, topology, &mut resolver)?;
+            rule.expect_checks(topology, checks);
+            rule.wait(now);
+            Some(rule)
+        });
         Self { rules: rules.collect() }
     }
 
@@ -252,12 +262,7 @@ impl Limits {
 }
 
 impl Rule {
-    fn new(
-        policy: &Policy,
-        topology: &Topology,
-        resolver: &mut Resolver<'_>,
-        now: Timestamp,
-    ) -> Option<Self> {
+    fn new(policy: &Policy, topology: &Topology, resolver: &mut Resolver<'_>) -> Option<Self> {
         let mut number = |name: &str| -> Option<f64> {
             let value = policy.properties.get(name)?.value.as_ref()?;
             number_of(value, resolver)
@@ -287,7 +292,7 @@ impl Rule {
         let seconds = period.unwrap_or(f64::from(DEFAULT_PERIOD));
         #[expect(clippy::cast_possible_truncation, reason = "a period of years is cut to years")]
         let period = (seconds > 0.0).then_some((seconds * 1000.0) as i64);
-        let mut rule = Self {
+        Some(Self {
             sources,
             label: format!("{}.{}", policy.metric.element.local(), policy.metric.metric),
             limits,
@@ -299,9 +304,21 @@ impl Rule {
             low: 0,
             missing: 0,
             well: None,
+        })
+    }
+
+    /// If the health checks of the assembly produce the samples of a heal policy, extends the period of the policy to the
+    /// interval `checks` of the health checks.
+    fn expect_checks(&mut self, topology: &Topology, checks: Option<Duration>) {
+        let Some(checks) = checks.and_then(|checks| i64::try_from(checks.as_millis()).ok()) else { return };
+        let is_checked = |source: &String| {
+            let element = source.split_once('.').and_then(|(element, _)| element.parse().ok());
+            let element = element.and_then(|element: ElementName| topology.get(&element));
+            element.is_some_and(|element| element.declares(Transition::Integrity))
         };
-        rule.wait(now);
-        Some(rule)
+        if matches!(self.limits, Limits::Heal { .. }) && self.sources.iter().all(is_checked) {
+            self.period = self.period.map(|period| period.max(checks));
+        }
     }
 
     /// Tells whether a heal policy has counted no sample so far and has no `period`. The metric of such a policy may
@@ -518,7 +535,7 @@ mod tests {
             element("t__b__2", ElementKind::Resource, Some("t__b")),
         ];
         let topology = Topology::new("t".parse().unwrap(), elements, Vec::new()).with_policies(vec![policy]);
-        Monitor::new(&topology, &NothingYet, minute(0))
+        Monitor::new(&topology, &NothingYet, None, minute(0))
     }
 
     fn minute(minute: i64) -> Timestamp {
@@ -619,6 +636,26 @@ mod tests {
         assert_eq!(fired[0].because, "a.integrity was missing 3 times in a row");
         let late = monitor.time(minute(60));
         assert_eq!(late.len(), 1, "a long silence fires once: the rest is counted when it is asked again");
+    }
+
+    /// The health checks of the daemon produce the samples of a policy. No sample may count as missing before a health
+    /// check was due. The metric of a part without a health check keeps its period.
+    #[test]
+    fn a_sample_is_not_missing_before_the_health_check_that_produces_it() {
+        let seconds = |checks: u64, is_checked: bool| {
+            let mut part = element("t__a", ElementKind::Resource, Some("t"));
+            if is_checked {
+                part.transitions.insert(Transition::Integrity);
+            }
+            let elements = vec![element("t", ElementKind::Assembly, None), part];
+            let policy = policy(PolicyKind::Heal, "t__a.integrity", "t__a", &[("smoothing", "1")]);
+            let topology =
+                Topology::new("t".parse().unwrap(), elements, Vec::new()).with_policies(vec![policy]);
+            let checks = Some(Duration::from_secs(checks * 60));
+            let due = Monitor::new(&topology, &NothingYet, checks, minute(0)).due().unwrap();
+            due.millis_since(minute(0)) / 1000
+        };
+        assert_eq!([seconds(5, true), seconds(0, true), seconds(5, false)], [375, 75, 75]);
     }
 
     /// A check that could not run says neither that the element works nor that it is broken.

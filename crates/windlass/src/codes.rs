@@ -38,8 +38,9 @@ windlass_source::codes! {
          `windlass ps show PROCESS` shows its steps. `windlass rollback NAME` restores the version before \
          the last change.";
     NOT_RUNNING = "WL0558", "process that was interrupted",
-        "The process was interrupted, and no windlass program executes it now. There is nothing to cancel, and \
-         nothing was changed. Jobs that had started may still run.\n\n\
+        "A command executed the process and was interrupted. No windlass program executes the process now, and no \
+         daemon will resume it. So there is nothing to cancel, and nothing was changed. Jobs that had started may \
+         still run.\n\n\
          `windlass retry NAME` finds these jobs and resumes the process. `windlass down NAME` removes the \
          assembly instead.";
     NO_REQUEST = "WL0559", "unknown request",

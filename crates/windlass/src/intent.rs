@@ -261,13 +261,16 @@ impl Windlass {
         Ok(PlanView::of(name.clone(), preview).beside(unfinished))
     }
 
-    /// Requests that a process stops. No further call is started. For a limited time, running jobs may still end by
+    /// Requests that a process stops. If a daemon executed the process and was interrupted, no daemon resumes the process.
+    ///
+    /// No further call is started. For a limited time, running jobs may still end by
     /// themselves. The program that executes the process sets this time. After this time, the program cancels the
     /// remaining jobs.
     ///
     /// # Errors
     ///
-    /// Fails if the assembly has no such process, the process has ended, or no program executes it.
+    /// Fails if the assembly has no such process, or the process has ended. Also fails if a command executed the process
+    /// and was interrupted.
     pub async fn cancel(&self, name: &AssemblyName, process: ProcessId) -> Result<(), Error> {
         self.can_cancel(name, process).await?;
         Ok(self.store_of(name).await?.ask_to_stop(name, process).await?)
@@ -301,13 +304,15 @@ impl Windlass {
     ///
     /// # Errors
     ///
-    /// Fails if the assembly has no such process, the process has ended, or no program executes it.
+    /// Fails if the assembly has no such process, or the process has ended. Also fails if a command executed the process
+    /// and was interrupted.
     pub async fn can_cancel(&self, name: &AssemblyName, process: ProcessId) -> Result<(), Error> {
         let store = self.store_of(name).await?;
         let found = store.process(process).await?.filter(|found| found.assembly == *name);
-        match found.map(|found| found.status) {
-            Some(status) if status.is_final() => Err(Error::Ended { process, status }),
-            Some(_) if store.holder(name).await?.is_none() => {
+        match found {
+            Some(found) if found.status.is_final() => Err(Error::Ended { process, status: found.status }),
+            // Only the processes of daemons are resumed without a further command.
+            Some(found) if !found.unattended && store.holder(name).await?.is_none() => {
                 Err(Error::NotRunning { assembly: name.clone(), process })
             }
             Some(_) => Ok(()),

@@ -93,7 +93,7 @@ impl Started {
             Work::Theirs(_) => None,
         };
         let view = PlanView::new(self.process().assembly.clone(), self.plan(), changes);
-        view.undone(undone).observed(seen).with_protection(self.protection.clone())
+        view.undone(undone, &self.process().intent).observed(seen).with_protection(self.protection.clone())
     }
 
     /// Returns the record of the process.

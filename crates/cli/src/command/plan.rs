@@ -185,13 +185,18 @@ fn print_counts(counts: Counts) {
     }
 }
 
-/// Prints the changes that are not in the plan, because `--target` or `--except` limits the plan to some parts.
-pub(crate) fn print_undone(undone: &Diff) {
-    if undone.is_empty() {
+/// Prints the changes that the plan omits.
+pub(crate) fn print_undone(plan: &PlanView) {
+    if plan.undone.is_empty() {
         return;
     }
-    say!("not in the plan, because of `--target` or `--except`; without them it would also do:");
-    for (_, line) in lines(undone) {
+    if plan.heals {
+        let retry = format!("windlass retry {}", plan.assembly);
+        say!("not in the plan, because `heal` replaces no other parts; `{retry}` would also do:");
+    } else {
+        say!("not in the plan, because of `--target` or `--except`; without them it would also do:");
+    }
+    for (_, line) in lines(&plan.undone) {
         say!("{}", styled(DIM, crate::output::indent(&line, "  ").trim_end()));
     }
 }
@@ -305,7 +310,7 @@ fn print(plan: &PlanView, whole: bool) -> ExitCode {
     if calling.is_empty() {
         say!("{name}: nothing to {}", if plan.changes.is_empty() { "do" } else { "call" });
         print_changes(plan);
-        print_undone(&plan.undone);
+        print_undone(plan);
         return exit::DONE;
     }
     print_changes(plan);
@@ -321,7 +326,7 @@ fn print(plan: &PlanView, whole: bool) -> ExitCode {
     let listed: BTreeSet<StepId> = calling.iter().map(|step| step.id).collect();
     let path: Vec<_> = plan.critical_path.iter().copied().filter(|step| listed.contains(step)).collect();
     say!("longest chain: {}", chain(&path, whole));
-    print_undone(&plan.undone);
+    print_undone(plan);
     exit::DONE
 }
 

@@ -434,7 +434,7 @@ async fn run_one(
         nodes.replace(results);
     }
     if human && ended.is_ok() {
-        super::plan::print_undone(&plan.undone);
+        super::plan::print_undone(&plan);
     }
     ended
 }

@@ -72,10 +72,10 @@ fn print(view: &ProcessesView) -> ExitCode {
         let id = styled(STRONG, format!("{:>5}", process.id.to_string()));
         let took =
             process.ended.map(|ended| format!(" in {}", duration(ended.millis_since(process.started))));
-        let status = match (process.status.is_final(), &process.runs) {
-            (true, _) => format!("{}{}", process.status, took.unwrap_or_default()),
-            (false, Some(holder)) => format!("{}, run by {holder}", process.status),
-            (false, None) => "interrupted".to_owned(),
+        let status = match &process.runs {
+            _ if process.interrupted => "interrupted".to_owned(),
+            Some(holder) => format!("{}, run by {holder}", process.status),
+            None => format!("{}{}", process.status, took.unwrap_or_default()),
         };
         let reason =
             process.reason.as_ref().map(|reason| format!(": {}", one_line(reason))).unwrap_or_default();

@@ -109,7 +109,7 @@ fn print(tree: Tree, assemblies: &[&AssemblyView], one_part: bool) -> ExitCode {
 }
 
 fn print_head(now: Timestamp, assembly: &AssemblyView) {
-    let PartsView { active, all } = assembly.parts;
+    let PartsView { active, unhealthy, all } = assembly.parts;
     let is_partial = active < all && assembly.goal == State::Active;
     let state = styled(state_style(assembly.state), assembly.state);
     let state = match &assembly.process {
@@ -137,6 +137,9 @@ fn print_head(now: Timestamp, assembly: &AssemblyView) {
     print_additional(assembly);
     if is_partial || active > 0 && assembly.goal == State::Absent {
         say!("  {}", styled(ODD, format!("{active} of {all} Active")));
+    }
+    if unhealthy > 0 && assembly.application.is_none() {
+        say!("  {}", styled(BAD, format!("{unhealthy} unhealthy")));
     }
 }
 

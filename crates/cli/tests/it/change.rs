@@ -234,6 +234,13 @@ fn a_part_is_healed() {
     let cluster = parts.iter().find(|part| part["name"] == "h_bta__B").unwrap();
     let id = cluster["components"][0]["id"].as_str().unwrap();
     assert!(env.ok(&["heal", "h_bta", id, "--dry-run"]).stdout.contains("B__1 restarted"), "{status:#}");
+    // An `up` has left changes out. A heal of another part says nothing about them.
+    let left_out = env.ok(&["up", "h_bta", "-p", "data=other", "--except", "A", "--except", "B"]);
+    assert!(left_out.stdout.contains("not in the plan"), "{left_out}");
+    for dry_run in [&[][..], &["--dry-run"]] {
+        let healed = env.ok(&[&["heal", "h_bta", "B__1"], dry_run].concat());
+        assert!(!healed.stdout.contains("not in the plan"), "{healed}");
+    }
     let healthy = env.ok(&["heal", "h_bta", "B"]);
     assert!(healthy.stdout.contains("nothing to call"), "healthy nodes stay up: {healthy}");
 }

@@ -318,6 +318,26 @@ fn a_cancelled_process_of_a_stopped_daemon_is_not_resumed() {
     assert!(keeper.stdout.contains("small: p3 cancelled"), "{keeper}");
 }
 
+/// A daemon was killed during a healing, and a user then cancels the healing. The next daemon must not resume it.
+#[test]
+fn an_interrupted_process_of_a_daemon_can_be_cancelled() {
+    let (env, keeper) = healing();
+    until("it stops the box", || env.trace().last().is_some_and(|last| last == "Stop"));
+    keeper.kill();
+    let listed = env.json(&["ps", "small"])["processes"].clone();
+    let of_heal = listed.as_array().unwrap().iter().find(|process| process["id"] == 3).unwrap().clone();
+    assert_eq!((&of_heal["status"], &of_heal["interrupted"]), (&"in-progress".into(), &true.into()));
+    env.ok(&["cancel", "small"]);
+    for gate in ["start", "stop"] {
+        env.open(gate);
+    }
+    let keeper = env.spawn(&["run", "--health", "0"]);
+    until("it has ended the process", || keeper.stdout().contains("small: p3 cancelled"));
+    keeper.signal(Signal::INT);
+    let keeper = keeper.end();
+    assert!(!keeper.stdout.contains("resumes"), "{keeper}");
+}
+
 /// If a process can't be resumed at present, the daemon says so once, leaves the process open, and tries again.
 #[test]
 fn a_process_that_can_not_be_resumed_yet_is_resumed_later() {

@@ -122,11 +122,20 @@ fn unhealthy_parts_without_a_policy_are_reported() {
     env.write(".windlass/volumes/state/gone", "");
     until("it is reported", || said("db: it is not active"));
     assert!(said("small: db: it is not active; no policy heals it; repair it with `windlass heal small db`"));
+    // The status shows it, too.
+    let status = env.ok(&["status", "small"]).stdout;
+    assert!(status.contains("  1 unhealthy\n"), "{status}");
+    assert!(status.contains("the health check failed: it is not active"), "{status}");
+    let json = env.json(&["status", "small"]);
+    assert_eq!(json["assemblies"][0]["parts"], serde_json::json!({"active": 2, "unhealthy": 1, "all": 2}));
+    assert!(env.ok(&["log", "small"]).stdout.contains("the health check failed: it is not active"));
     let plan = env.ok(&["plan", "small"]).stdout;
     let found = "  ! db: it is not active\n1 part checked, 0 as recorded\n  -/+ db replaced\n";
     assert!(plan.starts_with(found), "{plan}");
     std::fs::remove_file(env.path(".windlass/volumes/state/gone")).unwrap();
     until("it is well", || said("small: db: it is healthy again"));
+    let status = env.ok(&["status", "small"]).stdout;
+    assert!(!status.contains("unhealthy") && !status.contains("health check"), "{status}");
     watching.signal(rustix::process::Signal::INT);
     let run = watching.end();
     assert_eq!(run.stdout.matches("it is not active").count(), 1, "{run}");

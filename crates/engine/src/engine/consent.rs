@@ -5,8 +5,8 @@ use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
 use windlass_lifecycle::{Diff, ElementChange, ElementChangeKind};
-use windlass_model::record::{Intent, ProcessRecord};
-use windlass_model::{AssemblyName, ElementName};
+use windlass_model::record::ProcessRecord;
+use windlass_model::{AssemblyName, ElementName, State};
 
 use super::fingerprint::PlanFingerprint;
 
@@ -25,6 +25,9 @@ pub enum Consent {
     Plan(PlanFingerprint),
     /// Plans may remove or replace only these installed parts.
     Parts(BTreeSet<ElementName>),
+    /// As [`Parts`](Self::Parts), for a process that nobody can be asked about. A plan omits the other removals and
+    /// replacements.
+    Only(BTreeSet<ElementName>),
     /// No plan may remove or replace installed parts.
     None,
 }
@@ -35,10 +38,20 @@ impl Consent {
         *self == Self::Any
     }
 
-    /// Returns the consent for a process that resumes an interrupted process without asking the user again. The plan of
-    /// the interrupted process was permitted, so the new plan may remove or replace the same parts.
-    pub(super) fn to_resume(interrupted: &ProcessRecord) -> Self {
-        interrupted.may_destroy.clone().map_or(Self::Any, Self::Parts)
+    /// Returns the consent for a process that resumes an unfinished process. The plan of the unfinished process was
+    /// permitted, so the new plan may remove or replace the same parts.
+    pub(super) fn to_resume(unfinished: &ProcessRecord) -> Self {
+        unfinished.may_destroy.clone().map_or(Self::Any, Self::Parts)
+    }
+
+    /// As [`to_resume`](Self::to_resume), for a process that nobody can be asked about.
+    pub(super) fn to_resume_unasked(interrupted: &ProcessRecord) -> Self {
+        interrupted.may_destroy.clone().map_or(Self::Any, Self::Only)
+    }
+
+    /// Tells whether nobody can be asked about the process.
+    pub(super) fn is_unasked(&self) -> bool {
+        matches!(self, Self::Only(_))
     }
 
     /// Returns the consent that remains for the next process. [`Consent::Plan`] becomes [`Consent::None`], because the
@@ -80,8 +93,8 @@ impl DestructivePlan {
     }
 }
 
-/// The removals and replacements that a resumed process omits, because the user has not permitted them for the
-/// interrupted process. The `Display` text of this type lists the parts, each with the reason.
+/// The removals and replacements that a plan omits, because no user has permitted them. The `Display` text of this type
+/// lists the parts, each with the reason.
 #[derive(Debug, Clone)]
 pub struct OmittedChanges {
     changes: Vec<ElementChange>,
@@ -89,15 +102,9 @@ pub struct OmittedChanges {
 }
 
 impl OmittedChanges {
-    /// A process resumes `intent` on the assembly `name`, and omits `changes`. Creates the description of these
-    /// changes.
-    pub(super) fn new(changes: Vec<ElementChange>, name: &AssemblyName, intent: &Intent) -> Self {
-        let command = match intent {
-            Intent::Heal(part) if part.as_str() == name.as_str() => format!("windlass heal {name} --all"),
-            Intent::Heal(part) => format!("windlass heal {name} {}", part.local()),
-            _ => format!("windlass retry {name}"),
-        };
-        Self { changes, command }
+    /// Creates the description of changes of the assembly `name`.
+    pub(super) fn new(changes: Vec<ElementChange>, name: &AssemblyName) -> Self {
+        Self { changes, command: format!("windlass retry {name}") }
     }
 
     /// Returns the changes.
@@ -137,6 +144,8 @@ fn reason(change: &ElementChange) -> String {
         _ if !properties.is_empty() => format!("{} changes", properties.join(" and ")),
         _ if change.replaces.is_some() => "its type changes".to_owned(),
         _ if change.values_in_doubt => "its last Reconfigure did not succeed".to_owned(),
+        ElementChangeKind::Repaired if change.from == State::Failed => "it has failed".to_owned(),
+        ElementChangeKind::Repaired => "its removal is incomplete".to_owned(),
         _ if change.repackaged => "its package has changed".to_owned(),
         _ => "its replacement was requested".to_owned(),
     };

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_driver::Stop;
-use windlass_model::record::ElementRecord;
-use windlass_model::{AssemblyName, ElementName};
+use windlass_model::record::{ElementRecord, Event as Happening, EventDraft, Failure, Severity};
+use windlass_model::{AssemblyName, ElementName, State};
 use windlass_store::{Batch, Holder, Lease, Store, StoreError};
 
 use super::env::EngineEnv;
@@ -13,6 +13,7 @@ use super::look::{CheckScope, HealthChecks, Seen};
 use super::previous::Records;
 use super::references::Visitor;
 use super::upkeep::{Upkeep, unknown};
+use crate::check_failure;
 use crate::dispatch::ProcessEnv;
 use crate::error::EngineError;
 use crate::keeper::give_up;
@@ -86,6 +87,25 @@ impl Engine {
         noted
     }
 
+    /// Records the results of health checks, so that the status of the assembly shows them. Each result is the failure of
+    /// the check of an Active element ([`check_failure::of`]), or `None` if the check has succeeded. While a process of the assembly is open, the
+    /// function records nothing.
+    ///
+    /// # Errors
+    /// As for [`note_well`](Self::note_well).
+    pub async fn note_checks(
+        &self,
+        name: &AssemblyName,
+        checks: &[(ElementName, Option<Failure>)],
+        holder: &Holder,
+    ) -> Result<(), EngineError> {
+        let lease = self.store.lease(name, holder).await?;
+        let noted = self.note_checks_under(&lease, checks).await;
+        let released = self.store.release(lease).await;
+        noted?;
+        Ok(released?)
+    }
+
     /// Checks that the store has the right key to seal (encrypt) and open secrets. If the assembly has a secret that
     /// can't be opened, the error names this secret.
     pub(super) async fn check_key(&self, name: &AssemblyName) -> Result<(), StoreError> {
@@ -102,6 +122,39 @@ impl Engine {
             if let Some(record) = snapshot.elements.remove(part).filter(|record| record.heals > 0) {
                 batch = batch.put_element(ElementRecord { heals: 0, ..record });
             }
+        }
+        if !batch.is_empty() {
+            self.store.commit(lease, batch).await?;
+        }
+        Ok(())
+    }
+
+    async fn note_checks_under(
+        &self,
+        lease: &Lease,
+        checks: &[(ElementName, Option<Failure>)],
+    ) -> Result<(), EngineError> {
+        let Some(mut snapshot) = self.store.load_sealed(&lease.scope).await? else { return Ok(()) };
+        if !snapshot.processes.is_empty() {
+            return Ok(());
+        }
+        let mut batch = Batch::new();
+        for (element, failure) in checks {
+            let record = snapshot.elements.remove(element).filter(|record| record.state == State::Active);
+            let Some(mut record) = record else { continue };
+            let known = check_failure::recorded(&record).map(|known| &known.message);
+            match failure {
+                Some(failure) if known != Some(&failure.message) => {
+                    let (severity, message) = (Severity::Error, failure.message.clone());
+                    let body = Happening::Logged { element: element.clone(), severity, message, data: None };
+                    let (at, assembly) = (self.env.clock.now(), lease.scope.clone());
+                    batch = batch.event(EventDraft { at, assembly, process: None, body });
+                    record.note_failed_check(failure.clone());
+                }
+                None if known.is_some() => record.note_failure(None),
+                _ => continue,
+            }
+            batch = batch.put_element(record);
         }
         if !batch.is_empty() {
             self.store.commit(lease, batch).await?;

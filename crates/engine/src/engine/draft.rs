@@ -40,6 +40,9 @@ pub(super) struct PreviousState {
     /// version to which it returns. All intents need the versions from which existing elements and pairs were created.
     /// The list is empty if the newest version is enough.
     pub(super) versions: Vec<VersionRecord>,
+    /// The recorded versions to which a rollback does not return by itself, because the assembly never reached them: each
+    /// process that tried to has failed, or was cancelled. Empty for other intents than a rollback.
+    pub(super) unreached: BTreeSet<ProcessId>,
     /// The packages that existing elements were created from, and the packages of the recorded versions of the
     /// assembly.
     pub(super) packages: HashMap<PackageDigest, Arc<Package>>,
@@ -83,7 +86,9 @@ pub(super) struct Draft {
     pub(super) world: World,
     pub(super) plan: Plan,
     pub(super) diff: Diff,
-    /// The changes that the plan omits, because the operator has limited the plan to some elements.
+    /// The changes that the plan omits, because the operator has limited the plan to some elements. For a heal, these are
+    /// only the changes in `omitted`. All other changes have nothing to do with the heal, and some are only possible: a
+    /// value that the healed part publishes may stay the same.
     pub(super) undone: Diff,
     /// The restrictions that the operator has set for the plan.
     pub(super) limits: Limits,
@@ -116,7 +121,7 @@ pub(super) struct Draft {
     surplus: BTreeSet<ElementName>,
     /// Whether the draft resumes an interrupted process without asking a user.
     pub(super) resumes: bool,
-    /// The changes that the plan omits because the draft resumes a process; `None` if there are no such changes.
+    /// The removals and replacements that the plan omits, because no user has permitted them; `None` if there are none.
     pub(super) omitted: Option<OmittedChanges>,
     /// The required plan; `None` if the request requires no plan.
     expected: Option<PlanFingerprint>,
@@ -207,6 +212,7 @@ impl EngineEnv {
         // While the nodes of a group change, the group may have additional nodes. An intent that is limited to
         // some elements, or that changes a single part, keeps these additional nodes.
         let is_single = !intent.concerns_assembly();
+        let own = OwnParts::of(&intent, &consent, before.as_ref(), previous.unfinished.as_ref());
         let keeps_surge = target.options.is_limited() || is_single;
         if let Some(record) = record.as_mut().filter(|_| keeps_surge) {
             record.topology = surged(&record.topology, &surge);
@@ -259,21 +265,16 @@ impl EngineEnv {
             None => planned(&world, &target.options)?,
         };
         let except = target.options.except.clone();
+        let mut consent = consent;
         let mut omitted = None;
-        if let Consent::Parts(permitted) = &consent
-            && resumes
-        {
-            let destroyed = destroyed(&planned.diff, &surplus);
-            let unpermitted = destroyed.filter(|change| !permitted.contains(&change.element)).cloned();
-            let unpermitted: Vec<ElementChange> = unpermitted.collect();
-            if !unpermitted.is_empty() {
-                target.options.except.extend(unpermitted.iter().map(|change| change.element.clone()));
-                world.limited = true;
-                let name = &world.assembly.name;
-                planned = self::planned(&world, &target.options)
-                    .map_err(|error| not_permitted(error, &unpermitted, name, &intent))?;
-                omitted = Some(OmittedChanges::new(unpermitted, name, &intent));
-            }
+        let unpermitted = unpermitted(&planned.diff, &surplus, own.as_ref(), &mut consent);
+        if !unpermitted.is_empty() {
+            target.options.except.extend(unpermitted.iter().map(|change| change.element.clone()));
+            world.limited = true;
+            let name = &world.assembly.name;
+            planned = self::planned(&world, &target.options)
+                .map_err(|error| not_permitted(error, &unpermitted, name))?;
+            omitted = Some(OmittedChanges::new(unpermitted, name));
         }
         if !planned.surge.is_empty() {
             // The plan changes Active nodes. Before these nodes change, their groups get additional nodes. So
@@ -302,10 +303,17 @@ impl EngineEnv {
             planned.diff.declared = declared_changes(version(recorded), version(world.topology()));
         }
         note_package_diffs(&world, &self.drivers, &mut planned.diff);
+        let undone = match intent {
+            Intent::Heal(_) => {
+                let omitted = omitted.as_ref().map(|omitted| omitted.changes().to_vec());
+                Diff { elements: omitted.unwrap_or_default(), ..Diff::default() }
+            }
+            _ => planned.undone,
+        };
         Ok(Draft {
             plan: planned.plan,
             diff: planned.diff,
-            undone: planned.undone,
+            undone,
             limits: Limits {
                 target: if is_single { BTreeSet::new() } else { target.options.target },
                 except,
@@ -344,7 +352,7 @@ impl Draft {
     pub(super) fn may_destroy(&self) -> Option<BTreeSet<ElementName>> {
         match &self.consent {
             Consent::Any => None,
-            Consent::Parts(parts) => Some(parts.clone()),
+            Consent::Parts(parts) | Consent::Only(parts) => Some(parts.clone()),
             Consent::Plan(_) | Consent::None => {
                 Some(self.destroyed().map(|change| change.element.clone()).collect())
             }
@@ -372,7 +380,9 @@ impl Draft {
         let is_agreed = match &self.consent {
             Consent::Any => true,
             Consent::Plan(agreed) => agreed.is(&self.plan, &self.diff) || self.destroyed().next().is_none(),
-            Consent::Parts(parts) => self.destroyed().all(|change| parts.contains(&change.element)),
+            Consent::Parts(parts) | Consent::Only(parts) => {
+                self.destroyed().all(|change| parts.contains(&change.element))
+            }
             Consent::None => self.destroyed().next().is_none(),
         };
         if is_agreed {
@@ -419,23 +429,92 @@ fn destroyed<'a>(
     diff.elements.iter().filter(destroys)
 }
 
-/// Returns the error of a resumption whose plan fails because it omits the changes `unpermitted`. Any other error stays
-/// as it is. `name` is the name of the assembly, and `intent` is the resumed intent.
-fn not_permitted(
-    error: EngineError,
-    unpermitted: &[ElementChange],
-    name: &AssemblyName,
-    intent: &Intent,
-) -> EngineError {
+/// The parts that an intent removes or replaces by its meaning. A process of the intent keeps the instances of all other
+/// parts. Heals have such parts, and so do the scalings of policies.
+enum OwnParts<'i> {
+    /// The parts of the healed element.
+    Healed(&'i ElementName),
+    /// No parts: the intent only adds nodes.
+    Added,
+    /// The nodes of a cluster that the scaling removes.
+    Removed {
+        cluster: &'i ElementName,
+        /// The topology before the scaling. `None` if the scaling resumes an earlier one, which has already recorded its
+        /// topology without the nodes.
+        before: Option<&'i Topology>,
+    },
+}
+
+impl<'i> OwnParts<'i> {
+    /// Returns the own parts of `intent`; `None` for an intent that may change the whole assembly. `consent` tells whether
+    /// a user has requested the intent. `before` is the recorded assembly, and `unfinished` is as in
+    /// [`PreviousState::unfinished`].
+    fn of(
+        intent: &'i Intent,
+        consent: &Consent,
+        before: Option<&'i AssemblyRecord>,
+        unfinished: Option<&Intent>,
+    ) -> Option<Self> {
+        match intent {
+            Intent::Heal(part) => Some(Self::Healed(part)),
+            Intent::ScaleOut(_) if consent.is_unasked() => Some(Self::Added),
+            Intent::ScaleIn(cluster) if consent.is_unasked() => {
+                let is_new = unfinished != Some(intent);
+                let before = before.map(|before| &before.topology).filter(|_| is_new);
+                Some(Self::Removed { cluster, before })
+            }
+            _ => None,
+        }
+    }
+
+    /// Tells whether a change belongs to the meaning of the intent.
+    fn contain(&self, change: &ElementChange) -> bool {
+        match self {
+            Self::Healed(part) => change.element.is_in(part),
+            Self::Added => false,
+            Self::Removed { cluster, before } => {
+                change.kind == ElementChangeKind::Removed
+                    && change.element.is_in(cluster)
+                    && before.is_none_or(|before| before.get(&change.element).is_some())
+            }
+        }
+    }
+}
+
+/// Returns the removals and replacements in `diff` that the plan must omit. `surplus` is as in [`destroyed`]. The function
+/// adds the parts in `own` to a consent [`Consent::Only`].
+fn unpermitted(
+    diff: &Diff,
+    surplus: &BTreeSet<ElementName>,
+    own: Option<&OwnParts<'_>>,
+    consent: &mut Consent,
+) -> Vec<ElementChange> {
+    let is_own = |change: &ElementChange| own.is_some_and(|own| own.contain(change));
+    if let Consent::Only(permitted) = consent {
+        let own = destroyed(diff, surplus).filter(|change| is_own(change));
+        permitted.extend(own.map(|change| change.element.clone()));
+    }
+    let is_unpermitted = |change: &&ElementChange| match (own, &*consent) {
+        _ if is_surplus(surplus, change) => false,
+        (_, Consent::Only(permitted)) if permitted.contains(&change.element) => false,
+        // Failed and partly removed parts also stay as they are.
+        (Some(_), _) => change.effect().is_destructive() && !is_own(change),
+        (None, Consent::Only(_)) => change.destroys(),
+        (None, _) => false,
+    };
+    diff.elements.iter().filter(is_unpermitted).cloned().collect()
+}
+
+/// Returns the error of a plan that fails because it omits the changes `unpermitted`. Any other error stays as it is.
+/// `name` is the name of the assembly.
+fn not_permitted(error: EngineError, unpermitted: &[ElementChange], name: &AssemblyName) -> EngineError {
     let omitted = match &error {
         EngineError::Lifecycle(LifecycleError::NeedsExcepted { needs: omitted, .. }) => omitted,
         EngineError::Lifecycle(LifecycleError::NeedsRemoved { part: omitted, .. }) => omitted,
         _ => return error,
     };
     match unpermitted.iter().find(|change| change.element == *omitted) {
-        Some(change) => {
-            EngineError::NotPermitted(Box::new(OmittedChanges::new(vec![change.clone()], name, intent)))
-        }
+        Some(change) => EngineError::NotPermitted(Box::new(OmittedChanges::new(vec![change.clone()], name))),
         None => error,
     }
 }
@@ -643,7 +722,7 @@ fn stored(
                 Some(Intent::Rollback(to)) => process.or(to),
                 _ => process,
             };
-            let version = earlier(&previous.versions, record, process)?;
+            let version = earlier(&previous.versions, record, process, &previous.unreached)?;
             *intent = Intent::Rollback(Some(version.process));
             let mut references = version.assembly.topology.referenced();
             references.extend(record.references.iter().cloned());

@@ -85,12 +85,15 @@ impl PendingCalls {
 
     /// Returns the calls that must end before a plan is possible. `refusal` is the reason why no plan is possible.
     pub(super) fn awaited_after(&self, refusal: &EngineError) -> Vec<CallId> {
-        let needed = match refusal {
-            EngineError::Lifecycle(LifecycleError::NeedsExcepted { needs, .. }) => needs,
-            EngineError::NotUp { part, .. } => part,
-            _ => return Vec::new(),
+        let is_needed = |element: &ElementName| match refusal {
+            EngineError::Lifecycle(LifecycleError::NeedsExcepted { needs, .. }) => needs == element,
+            EngineError::NotPermitted(omitted) => {
+                omitted.changes().iter().any(|change| change.element == *element)
+            }
+            EngineError::NotUp { part, .. } => part == element,
+            _ => false,
         };
-        let awaited = self.calls.iter().filter(|call| call.record.element == *needed);
+        let awaited = self.calls.iter().filter(|call| is_needed(&call.record.element));
         awaited.map(|call| call.record.id.clone()).collect()
     }
 

@@ -109,8 +109,8 @@ impl Prepared {
         &self.undone
     }
 
-    /// Returns the changes that the plan omits because the process resumes another process, and the user has not
-    /// permitted these changes; see [`resume`](crate::resume). `None` if there are no such changes.
+    /// Returns the removals and replacements that the plan omits, because no user has permitted them; see
+    /// [`resume`](crate::resume) and [`Request::of_policy`]. `None` if there are none.
     pub fn omitted(&self) -> Option<&OmittedChanges> {
         self.omitted.as_ref()
     }
@@ -182,7 +182,9 @@ impl Prepared {
 const MOST_CLOSINGS: u32 = 3;
 
 impl Ended {
-    /// Runs further processes, as long as a further process is needed. Returns the result of the last process.
+    /// Runs further processes, as long as a further process is needed. Returns the result of the last process. If a
+    /// rollback has completed, and the further processes only removed its additional nodes, the result contains the
+    /// record of the rollback.
     ///
     /// The function `next` runs one further process: `next` gets the result of the previous process and a request,
     /// executes the request, and returns the result. A further process is needed in three cases:
@@ -215,7 +217,15 @@ impl Ended {
                 return Ok(ended);
             };
             left.clone_from(&ended.outdated);
-            ended = Self { rolled_back, ..next(ended, request).await? };
+            let is_rollback = rolled_back.is_some() && ended.needs_closing();
+            let rollback = is_rollback.then(|| Box::new(ended.process.clone()));
+            // Boxed because of its size.
+            ended = Self { rolled_back, ..Box::pin(next(ended, request)).await? };
+            if let Some(rollback) = rollback
+                && ended.process.status == ProcessStatus::Completed
+            {
+                ended.process = *rollback;
+            }
         }
     }
 

@@ -185,11 +185,14 @@ impl Records<'_> {
         let name = &snapshot.assembly.name;
         let unfinished = if intent.resumes_itself() { self.unfinished(name).await? } else { None };
         let reached = snapshot.assembly.reached.unwrap_or(ProcessId(0));
+        let mut unreached = BTreeSet::new();
         let versions = match (intent, &unfinished) {
             (Intent::Rollback(Some(to)), _) | (Intent::Rollback(None), Some(Intent::Rollback(Some(to)))) => {
                 self.store.versions_since(name, reached.min(*to)).await?
             }
-            (Intent::Rollback(None), _) => self.versions_to_roll_back(snapshot, reached).await?,
+            (Intent::Rollback(None), _) => {
+                self.versions_to_roll_back(snapshot, reached, &mut unreached).await?
+            }
             _ => self.versions_since_reached(snapshot).await?,
         };
         let packages = self.packages(snapshot, &versions).await?;
@@ -202,7 +205,17 @@ impl Records<'_> {
         let (limits, resumed) = last.map(retried).unwrap_or_default();
         let paused = self.paused(name).await?;
         let converging = BTreeSet::new();
-        Ok(PreviousState { versions, packages, unfinished, limits, resumed, permitted, paused, converging })
+        Ok(PreviousState {
+            versions,
+            unreached,
+            packages,
+            unfinished,
+            limits,
+            resumed,
+            permitted,
+            paused,
+            converging,
+        })
     }
 
     /// Returns the request that is really executed. If the last process has failed and demands a rollback, a retry
@@ -244,23 +257,62 @@ impl Records<'_> {
 
     /// Reads the newest versions of the assembly, back to the version to which a rollback returns.
     ///
-    /// A rollback returns to the newest version that differs from the recorded assembly. While the nodes of a
-    /// group change, the group may have additional nodes. A version that differs only in these additional nodes
-    /// does not count as different.
+    /// A rollback returns to the newest version that differs from the recorded assembly, and that the assembly has
+    /// reached. While the nodes of a group change, the group may have additional nodes. A version that differs only in
+    /// these additional nodes does not count as different. The function adds the versions that were never reached to
+    /// `unreached`.
     async fn versions_to_roll_back(
         &self,
         snapshot: &Snapshot,
         reached: ProcessId,
+        unreached: &mut BTreeSet<ProcessId>,
     ) -> Result<Vec<VersionRecord>, EngineError> {
         let record = &snapshot.assembly;
         let mut since = record.version.map_or(0, |version| version.0.saturating_sub(1));
         loop {
             let versions = self.store.versions_since(&record.name, reached.min(ProcessId(since))).await?;
+            while let Ok(version) = earlier(&versions, record, None, unreached) {
+                if self.was_reached(version, &versions).await? {
+                    return Ok(versions);
+                }
+                unreached.insert(version.process);
+            }
             let oldest = versions.first().map_or(0, |version| version.process.0);
-            if oldest == 0 || oldest > since || earlier(&versions, record, None).is_ok() {
+            if oldest == 0 || oldest > since {
                 return Ok(versions);
             }
             since = oldest - 1;
+        }
+    }
+
+    /// Tells whether a process has established a version: a process of the whole assembly has completed while the version
+    /// was the desired one. `versions` contains the version and all later versions, the oldest first.
+    async fn was_reached(
+        &self,
+        version: &VersionRecord,
+        versions: &[VersionRecord],
+    ) -> Result<bool, EngineError> {
+        const PAGE: usize = 16;
+        let next = versions.iter().find(|other| other.process > version.process);
+        if next.is_some_and(|next| next.assembly.reached >= Some(version.process)) {
+            return Ok(true);
+        }
+        let mut before = next.map(|next| next.process);
+        loop {
+            let page = self.store.processes_of(&version.assembly.name, before, PAGE).await?;
+            let is_last = page.len() < PAGE;
+            before = page.last().map(|process| process.id);
+            let oldest = before.unwrap_or(ProcessId(0));
+            let mut tried = page.into_iter().filter(|process| process.id >= version.process);
+            let has_completed = tried.any(|process| {
+                process.status == ProcessStatus::Completed && process.intent.concerns_assembly()
+            });
+            if has_completed {
+                return Ok(true);
+            }
+            if is_last || oldest <= version.process {
+                return Ok(false);
+            }
         }
     }
 

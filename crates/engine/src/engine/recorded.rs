@@ -1,6 +1,7 @@
 //! Views of recorded assemblies: their policies, outputs and secrets.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::Value;
 use windlass_driver::{Input, texts};
@@ -13,10 +14,10 @@ use crate::monitor::Monitor;
 use crate::values::{self, Unknown};
 use crate::world::World;
 
-/// Creates a monitor of the policies of a recorded assembly.
-pub fn monitor_of(snapshot: Snapshot, now: Timestamp) -> Monitor {
+/// Creates a monitor of the policies of a recorded assembly; see [`Monitor::new`].
+pub fn monitor_of(snapshot: Snapshot, checks: Option<Duration>, now: Timestamp) -> Monitor {
     let world = World::load(snapshot);
-    Monitor::new(world.topology(), &world, now)
+    Monitor::new(world.topology(), &world, checks, now)
 }
 
 /// Returns the output properties of a recorded assembly.

@@ -188,13 +188,25 @@ impl Request {
 
     /// Returns a request to resume an interrupted process without asking a user. The plan differs from other plans in
     /// two ways: it omits the removals and replacements that the user has not permitted for the interrupted process,
-    /// and a heal does not restart the parts that are up again. A heal begins with health checks of at most `checks`.
+    /// and a heal does not restart the parts that are up again. A heal begins with health checks of at most `checks`. The
+    /// scaling of a policy stays a scaling, so that it does not complete other changes.
     pub(super) fn resuming(interrupted: &ProcessRecord, checks: Duration) -> Self {
+        let is_of_policy = interrupted.unattended && interrupted.request.is_none();
         let (intent, refresh) = match &interrupted.intent {
             heal @ Intent::Heal(_) => (heal.clone(), Some(checks)),
+            scale @ (Intent::ScaleOut(_) | Intent::ScaleIn(_)) if is_of_policy => (scale.clone(), None),
             _ => (Intent::Retry, None),
         };
-        Self { consent: Consent::to_resume(interrupted), resumes: true, refresh, ..intent.into() }
+        Self { consent: Consent::to_resume_unasked(interrupted), resumes: true, refresh, ..intent.into() }
+    }
+
+    /// Returns a request for an intent that a policy demands. The plan removes and replaces only the parts that the intent
+    /// itself concerns: a scaling in removes nodes of its cluster, and a heal may replace its part. The plan omits all other
+    /// removals and replacements, because no user has permitted them. A heal begins with health checks of at most
+    /// `checks`.
+    pub fn of_policy(intent: Intent, checks: Duration) -> Self {
+        let refresh = matches!(intent, Intent::Heal(_)).then_some(checks);
+        Self { consent: Consent::Only(BTreeSet::new()), refresh, ..intent.into() }
     }
 
     /// Returns the request with an operator's answer about undecided calls; see [`Answer`].

@@ -1,7 +1,7 @@
 //! The recorded versions of an assembly: which version describes an element, and which version a rollback restores.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_lifecycle::{describes, merged, unsurged};
 use windlass_model::record::{AssemblyRecord, ElementRecord, Made, VersionRecord};
@@ -13,18 +13,21 @@ use crate::world::World;
 
 /// Finds the version to roll back to. If `process` is given, this is the newest version that was written by
 /// this process or by an earlier process. If `process` is `None`, this is the newest earlier version that
-/// differs from the recorded assembly. A difference in the additional nodes of rolling changes does not count.
-/// Versions of a former assembly with the same name are ignored.
+/// differs from the recorded assembly and is not in `unreached`. A difference in the additional nodes of rolling changes
+/// does not count. Versions of a former assembly with the same name are ignored.
 pub(super) fn earlier<'a>(
     versions: &'a [VersionRecord],
     record: &AssemblyRecord,
     process: Option<ProcessId>,
+    unreached: &BTreeSet<ProcessId>,
 ) -> Result<&'a VersionRecord, EngineError> {
     let mut own = versions.iter().filter(|version| version.assembly.created == record.created);
     let found = match process {
         Some(process) => own.rfind(|version| version.process <= process),
         None => own.rfind(|version| {
-            Some(version.process) < record.version && is_other(&closed(&version.assembly), &closed(record))
+            Some(version.process) < record.version
+                && !unreached.contains(&version.process)
+                && is_other(&closed(&version.assembly), &closed(record))
         }),
     };
     found.ok_or_else(|| EngineError::NoVersion { name: record.name.clone(), process })

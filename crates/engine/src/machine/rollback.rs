@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use windlass_lifecycle::{Diff, ElementChangeKind};
 use windlass_model::assembly::OnFailure;
+use windlass_model::record::ElementRecord;
 use windlass_model::{Element, ElementName, Topology};
 
+use crate::check_failure;
 use crate::world::World;
 
 /// Returns the changed groups that demand a rollback if they fail. If the plan only adds nodes to a group or removes
@@ -37,7 +39,10 @@ pub(super) fn failed_group(
         return None;
     }
     let elements = world.elements.values();
-    let failed = elements.filter(|record| record.failure.is_some()).map(|record| &record.name);
+    // A failed health check of the daemon is no failure of a step.
+    let has_failure =
+        |record: &&ElementRecord| record.failure.is_some() && check_failure::recorded(record).is_none();
+    let failed = elements.filter(has_failure).map(|record| &record.name);
     let failed: Vec<&ElementName> = failed.chain(failed_ends).collect();
     let has_failed = |group: &&ElementName| {
         failed.iter().any(|name| *name == *group || is_within(world.topology(), name, group))

@@ -15,6 +15,7 @@ mod lost;
 mod model;
 mod packages;
 mod pauses;
+mod policies;
 mod private;
 mod renaming;
 mod resuming;

@@ -292,7 +292,7 @@ async fn a_resumption_that_needs_a_replacement_names_it() {
     let refused = rig.resume().await.unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "nobody has agreed to changes that the resumption needs: `a` (replaced: `in` changes); to agree to them, run \
+        "it needs changes of other parts that nobody has agreed to: `a` (replaced: `in` changes); to make them, run \
          `windlass retry t`"
     );
     let retried = rig.ask("t", Intent::Retry).await.unwrap();

@@ -140,6 +140,40 @@ async fn a_retried_rollback_stays_a_rollback() {
     assert_eq!((again.process.intent, again.tally.succeeded), (Intent::Up, 0));
 }
 
+/// A rollback by hand returns to no version that the assembly never reached. But it still returns to a version that a
+/// retry has reached.
+#[tokio::test(start_paused = true)]
+async fn a_rollback_by_hand_skips_failed_versions() {
+    let rig = Rig::new(Effect::Once);
+    rig.up(nodes(3, "a", rolls_back())).await.unwrap();
+    rig.strings.act("g__1 Start", Act::Fail);
+    let rolled = whole(&rig, Request::up(nodes(3, "b", rolls_back()))).await;
+    assert_eq!(rolled.process.intent.to_string(), "rollback to p1");
+    let refused = rig.ask("t", Intent::Rollback(None)).await.unwrap_err();
+    assert!(matches!(refused, EngineError::NoVersion { .. }), "{refused}");
+    rig.strings.act("g__1 Start", Act::Fail);
+    assert_eq!(rig.up(nodes(3, "c", Update::default())).await.unwrap().process.status, ProcessStatus::Failed);
+    assert_eq!(rig.ask("t", Intent::Retry).await.unwrap().process.status, ProcessStatus::Completed);
+    whole(&rig, Request::up(nodes(3, "d", Update::default()))).await;
+    rig.ask("t", Intent::Rollback(None)).await.unwrap();
+    assert_eq!(desired_value(&rig).await, Some(Template::literal("c")));
+}
+
+/// A group gets an additional node for a change, and the change fails. After the rollback, a further process removes the
+/// node. The result must name the rollback.
+#[tokio::test(start_paused = true)]
+async fn the_result_of_a_rollback_with_additional_nodes_names_the_rollback() {
+    let rig = Rig::new(Effect::Once);
+    let update = || Update { on_failure: OnFailure::Rollback, ..surges() };
+    whole(&rig, Request::up(nodes(3, "a", update()))).await;
+    rig.strings.act("g__2 Start", Act::Fail);
+    let rolled = whole(&rig, Request::up(nodes(3, "b", update()))).await;
+    assert_eq!(rolled.process.status, ProcessStatus::Completed);
+    assert!(matches!(rolled.process.intent, Intent::Rollback(_)), "{}", rolled.process.intent);
+    assert!(rolled.rolled_back.is_some());
+    assert_eq!(group(&rig).await, "g__1 Active, g__2 Active, g__3 Active");
+}
+
 /// If windlass is stopped or killed between a failed change and its rollback, `retry` executes the rollback.
 #[tokio::test(start_paused = true)]
 async fn a_retry_executes_a_rollback_that_was_not_begun() {

@@ -321,8 +321,21 @@ impl Search<'_, '_> {
         by: &ElementName,
         open: &mut Vec<ElementName>,
     ) -> Result<(), ScopeError> {
-        let mut leaves = ends.iter().flat_map(|end| self.topology.leaves(&end.element));
-        leaves.try_for_each(|leaf| self.need(&leaf.name, rank, by, open))
+        for end in ends {
+            let leaves = self.topology.leaves(&end.element);
+            let is_ready = |leaf: &&Element| {
+                self.parts.get(&leaf.name).is_some_and(|part| reached_by(part.now.state) >= rank)
+            };
+            // A healed part can run with those nodes of a group that are ready.
+            let is_group = self.topology.get(&end.element).is_some_and(|end| end.kind == ElementKind::Group);
+            let is_enough = is_group && self.scope.healed.contains(by) && leaves.iter().any(is_ready);
+            for leaf in leaves {
+                if !(is_enough && self.excepted.contains(&leaf.name)) {
+                    self.need(&leaf.name, rank, by, open)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Records that the part `by` needs the part `name` at a [rank] or above it.

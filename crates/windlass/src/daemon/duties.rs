@@ -88,7 +88,12 @@ impl Duties {
         self.scheduler.remove(duty).await;
     }
 
-    /// Returns the period of health checks.
+    /// Returns the period of health checks; `None` if there are no health checks.
+    pub(super) fn checks(&self) -> Option<Duration> {
+        self.health
+    }
+
+    /// Returns the period of health checks, or zero if there are no health checks.
     pub(super) fn period(&self) -> Duration {
         self.health.unwrap_or_default()
     }

@@ -98,7 +98,7 @@ impl Daemon<'_> {
             self.roster.remove(name);
             return Ok(());
         }
-        let watched = self.roster.adopt(snapshot, self.windlass.now());
+        let watched = self.roster.adopt(snapshot, self.duties.checks(), self.windlass.now());
         if watched.is_some_and(|watched| !watched.reads.is_empty()) {
             self.duties.check(Duty::Check(name.clone())).await;
         } else {

@@ -31,6 +31,7 @@ use tokio::sync::mpsc;
 use windlass_engine::monitor::{Sample, SampleUse};
 use windlass_engine::schedule::Started;
 use windlass_engine::{EngineError, Stop};
+use windlass_model::record::Failure;
 use windlass_model::{AssemblyName, ElementName, ProcessId, RequestId, Seq, Timestamp};
 use windlass_project::Project;
 use windlass_store::{Store, StoreError};
@@ -412,6 +413,25 @@ impl Daemon<'_> {
         }
     }
 
+    /// Records the results of health checks that differ from the recorded ones.
+    async fn note_checks(&mut self, name: &AssemblyName, checks: &[(ElementName, Option<Failure>)]) {
+        let Some(watched) = self.roster.get(name) else { return };
+        let is_new = |(part, failure): &&(ElementName, Option<Failure>)| {
+            watched.failing.get(part) != failure.as_ref().map(|failure| &failure.message)
+        };
+        let new: Vec<(ElementName, Option<Failure>)> = checks.iter().filter(is_new).cloned().collect();
+        if new.is_empty() {
+            return;
+        }
+        let work = &self.work.context;
+        match work.engine.note_checks(name, &new, &work.holder).await {
+            Ok(()) => self.roster.note_checks(name, new),
+            // Another process holds the lease of the assembly. The next health check tries again.
+            Err(error) if error.will_pass() => {}
+            Err(error) => (self.tell)(Notice::Trouble(error.to_string())),
+        }
+    }
+
     async fn time(&mut self) {
         let now = self.windlass.now();
         if self.trouble.is_some() {
@@ -486,8 +506,9 @@ impl Daemon<'_> {
     }
 
     async fn count(&mut self, assembly: &AssemblyName, looked: Looked) {
-        let Looked { samples, others, unseen } = looked;
+        let Looked { samples, others, checks, unseen } = looked;
         self.note_check(assembly, HEALTH_CHECK, unseen.as_deref());
+        self.note_checks(assembly, &checks).await;
         self.tell_of(assembly, others);
         for sample in samples {
             match sample {

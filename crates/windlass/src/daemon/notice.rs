@@ -133,12 +133,12 @@ pub enum Notice {
         /// The intent of the process.
         what: String,
     },
-    /// A process that resumes an interrupted process omits removals and replacements, because the user has not permitted
-    /// them. The parts stay as they are.
+    /// A process omits removals and replacements, because no user has permitted them. The process belongs to a policy, or
+    /// resumes an interrupted process. The parts stay as they are.
     Omits {
         /// The name of the assembly.
         assembly: AssemblyName,
-        /// The id of the resuming process.
+        /// The id of the process.
         process: ProcessId,
         /// The omitted changes: the parts, each with the reason.
         changes: String,

@@ -2,10 +2,12 @@
 //! handles a received or a missing sample of one assembly without a search through all assemblies.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
 
 use windlass_engine::monitor::{Demand, Heals, Monitor, Sample, SampleUse};
-use windlass_engine::monitor_of;
+use windlass_engine::{check_failure, monitor_of};
 use windlass_model::policy::{MetricKind, metric_id};
+use windlass_model::record::Failure;
 use windlass_model::{AssemblyName, ElementName, Timestamp};
 use windlass_store::Snapshot;
 
@@ -31,6 +33,8 @@ pub(super) struct Watched {
     /// For each part of the assembly, the number of heals since the part was last well.
     pub(super) heals: Heals,
     pub(super) reads: Reads,
+    /// The parts whose last health check has failed, each with the recorded message of the failure.
+    pub(super) failing: BTreeMap<ElementName, String>,
     /// The time at which the next sample counts as missing; `None` while timeouts are suspended, and for an
     /// assembly whose metrics have no period.
     due: Option<Timestamp>,
@@ -64,9 +68,14 @@ pub(super) struct Roster {
 }
 
 impl Roster {
-    /// Starts to monitor an assembly. `snapshot` contains the present records of the assembly. An assembly without
-    /// policies is not monitored.
-    pub(super) fn adopt(&mut self, snapshot: Snapshot, now: Timestamp) -> Option<&Watched> {
+    /// Starts to monitor an assembly. `snapshot` contains the present records of the assembly. `checks` is the interval of
+    /// its health checks; `None` means that there are none. An assembly without policies is not monitored.
+    pub(super) fn adopt(
+        &mut self,
+        snapshot: Snapshot,
+        checks: Option<Duration>,
+        now: Timestamp,
+    ) -> Option<&Watched> {
         let name = snapshot.assembly.name.clone();
         self.remove(&name);
         if snapshot.assembly.topology.policies().is_empty() {
@@ -76,7 +85,11 @@ impl Roster {
             snapshot.elements.values().map(|record| (record.id.to_string(), record.name.clone())).collect();
         let (updated, heals) = (snapshot.assembly.updated, Heals::of(snapshot.elements.values()));
         let topology = snapshot.assembly.topology.clone();
-        let monitor = monitor_of(snapshot, now);
+        let failing = snapshot.elements.values().filter_map(|record| {
+            Some((record.name.clone(), check_failure::recorded(record)?.message.clone()))
+        });
+        let failing = failing.collect();
+        let monitor = monitor_of(snapshot, checks, now);
         let read: BTreeSet<&str> = monitor.sources().collect();
         let mut reads = Reads::new();
         for element in topology.elements() {
@@ -92,8 +105,16 @@ impl Roster {
         self.watches += 1;
         let of_assembly = ids.iter().map(|(id, _)| id.clone()).collect();
         self.ids.extend(ids);
-        let watched =
-            Watched { watch: self.watches, monitor, updated, ids: of_assembly, heals, reads, due: None };
+        let watched = Watched {
+            watch: self.watches,
+            monitor,
+            updated,
+            ids: of_assembly,
+            heals,
+            reads,
+            failing,
+            due: None,
+        };
         self.watched.insert(name.clone(), watched);
         self.reschedule(&name);
         self.watched.get(&name)
@@ -131,6 +152,17 @@ impl Roster {
             for part in parts {
                 watched.heals.well(part);
             }
+        }
+    }
+
+    /// Records the results of health checks; see [`Watched::failing`].
+    pub(super) fn note_checks(&mut self, name: &AssemblyName, checks: Vec<(ElementName, Option<Failure>)>) {
+        let Some(watched) = self.watched.get_mut(name) else { return };
+        for (part, failure) in checks {
+            match failure {
+                Some(failure) => watched.failing.insert(part, failure.message),
+                None => watched.failing.remove(&part),
+            };
         }
     }
 

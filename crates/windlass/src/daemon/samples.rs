@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use windlass_engine::Seen;
 use windlass_engine::monitor::{Reading, Sample};
+use windlass_engine::{Seen, check_failure};
 use windlass_model::ElementName;
 use windlass_model::policy::MetricKind;
+use windlass_model::record::{Failure, FailureKind};
 use windlass_model::resolve::text_of;
 
 use super::message;
@@ -18,6 +19,8 @@ pub(super) struct Looked {
     pub(super) samples: Vec<Result<Sample, String>>,
     /// The states of the parts that no policy heals.
     pub(super) others: Vec<DriftView>,
+    /// The failure of the check of each part; `None` if the check has succeeded. Parts without a clear result are left out.
+    pub(super) checks: Vec<(ElementName, Option<Failure>)>,
     /// A text about the parts that could not be checked. It contains the name of the first such part, the reason
     /// why the check of this part could not run, and the number of further such parts. `None` if all checks ran.
     pub(super) unseen: Option<String>,
@@ -29,7 +32,16 @@ pub(super) fn measured(seen: &[Seen], reads: &Reads) -> Looked {
     let found = seen.iter().filter_map(|seen| Some((seen, reads.get(&seen.element)?)));
     let samples = found.flat_map(|(seen, read)| samples(seen, read)).collect();
     let others = seen.iter().filter(|seen| !is_healed(&seen.element, reads));
-    Looked { samples, others: others.map(DriftView::new).collect(), unseen: unseen(seen) }
+    let checks = seen.iter().filter_map(check).collect();
+    Looked { samples, others: others.map(DriftView::new).collect(), checks, unseen: unseen(seen) }
+}
+
+/// Returns the failure of the check of a part, or `None` in its place if the check has succeeded. If the check has no
+/// clear result, there is no pair.
+fn check(seen: &Seen) -> Option<(ElementName, Option<Failure>)> {
+    let failed = || check_failure::of(&Failure::new(FailureKind::Failed, DriftView::new(seen).seen));
+    let failure = (!seen.is_well()?).then(failed);
+    Some((seen.element.clone(), failure))
 }
 
 /// Describes the parts that could not be checked. The text contains the name of the first such part, the reason why

@@ -63,13 +63,11 @@ impl Daemon<'_> {
         }
     }
 
-    /// Starts a task that executes `intent` on an assembly. `what` describes the intent in notices, for example `scale
+    /// Starts a task that executes the `intent` of a policy on an assembly. `what` describes the intent in notices, for example `scale
     /// out B`.
     pub(super) fn change(&mut self, assembly: AssemblyName, what: String, intent: Intent) {
         let (context, name) = (self.work.context.clone(), assembly.clone());
-        // If the instance of a part no longer exists, a heal creates the instance again.
-        let within = matches!(intent, Intent::Heal(_)).then_some(REFRESH_TIMEOUT);
-        let request = Request::from(intent).refreshed(within);
+        let request = Request::of_policy(intent, REFRESH_TIMEOUT);
         self.put_to_work(assembly, what, async move { context.carry_out(&name, request).await.map(Some) });
     }
 
@@ -106,7 +104,6 @@ impl Daemon<'_> {
 /// left to do, or if the process can't be resumed now. In the second case, the daemon tries again later.
 async fn resumed(context: &Context, interrupted: ProcessRecord) -> Result<Option<Ended>, EngineError> {
     let (process, assembly) = (interrupted.id, interrupted.assembly.clone());
-    let name = assembly.clone();
     let resumed = resume(&context.engine, &interrupted, REFRESH_TIMEOUT, &context.holder, &context.stop);
     let prepared = match Box::pin(resumed).await {
         Err(error) if error.will_pass() => {
@@ -131,12 +128,7 @@ async fn resumed(context: &Context, interrupted: ProcessRecord) -> Result<Option
         None => Notice::ProcessResumes { assembly, process, what: interrupted.title() },
     };
     context.tell(notice).await;
-    if let Some(omitted) = prepared.omitted() {
-        let (changes, command) = (omitted.to_string(), omitted.command().to_owned());
-        context
-            .tell(Notice::Omits { assembly: name, process: prepared.process().id, changes, command })
-            .await;
-    }
+    context.tell_omitted(&prepared).await;
     prepared.run(&context.stop).await.map(Some)
 }
 

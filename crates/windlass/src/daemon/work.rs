@@ -12,8 +12,8 @@ use futures::FutureExt as _;
 use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
 use tokio::task::JoinSet;
 use windlass_engine::{
-    CheckEnd, Checked, DutyTurn, Ended, Engine, EngineError, FactoryDuty, Request, Stop, Turn, TurnTime,
-    check_under, take_turn,
+    CheckEnd, Checked, DutyTurn, Ended, Engine, EngineError, FactoryDuty, Prepared, Request, Stop, Turn,
+    TurnTime, check_under, take_turn,
 };
 use windlass_model::record::ProcessRecord;
 use windlass_model::{AssemblyName, ProcessId, Timestamp};
@@ -146,7 +146,16 @@ impl Context {
         request: impl Into<Request>,
     ) -> Result<Ended, EngineError> {
         let prepared = Box::pin(self.engine.prepare(assembly, request, &self.holder, &self.stop)).await?;
+        self.tell_omitted(&prepared).await;
         prepared.run(&self.stop).await
+    }
+
+    /// Reports the removals and replacements that a process omits.
+    pub(super) async fn tell_omitted(&self, prepared: &Prepared) {
+        let Some(omitted) = prepared.omitted() else { return };
+        let (changes, command) = (omitted.to_string(), omitted.command().to_owned());
+        let ProcessRecord { assembly, id: process, .. } = prepared.process().clone();
+        self.tell(Notice::Omits { assembly, process, changes, command }).await;
     }
 
     /// Waits until this daemon holds the lease of a factory, so that the daemon may run a duty of the factory.

@@ -5,6 +5,7 @@ use windlass_driver::Observation;
 use windlass_engine::{Preview, Seen};
 use windlass_lifecycle::{BatchSteps, Counts, Diff, Effect, ElementChange, PackageDiff, Plan};
 use windlass_model::assembly::Pause;
+use windlass_model::record::Intent;
 use windlass_model::work::{Batch, Reason, Work};
 use windlass_model::{AssemblyName, Element, ElementName, Origin, ProcessId, StepId, Topology};
 use windlass_plan::{Step, StepNumber, WaitKind};
@@ -32,7 +33,8 @@ pub struct PlanView {
     /// The files that differ between the installed and the desired packages of parts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub packages: Vec<PackageDiff>,
-    /// The changes that the plan omits, because the user has limited the plan to some parts.
+    /// The changes that the plan omits, because the user has limited the plan to some parts. For `heal`, these are the
+    /// replacements of other parts that the healed part could use.
     pub undone: Diff,
     /// The parts that become protected, or are no longer protected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -43,6 +45,9 @@ pub struct PlanView {
     pub unfinished: Option<UnfinishedProcess>,
     /// The results of the health checks that ran before planning; `None` if no checks ran.
     pub drift: Option<Vec<DriftView>>,
+    /// Whether this is the plan of `heal`.
+    #[serde(skip)]
+    pub heals: bool,
     /// The plan itself. The method [`why`](PlanView::why) uses it to explain why a step waits for other steps.
     #[serde(skip)]
     plan: Plan,
@@ -239,13 +244,14 @@ impl PlanView {
             undone: Diff::default(),
             unfinished: None,
             drift: None,
+            heals: false,
             plan: plan.clone(),
         }
     }
 
     pub(crate) fn of(assembly: AssemblyName, preview: Preview) -> Self {
-        let Preview { plan, diff, undone, seen, .. } = preview;
-        Self { undone, ..Self::new(assembly, &plan, diff) }.observed(seen.as_deref())
+        let Preview { plan, diff, undone, seen, intent, .. } = preview;
+        Self::new(assembly, &plan, diff).undone(undone, &intent).observed(seen.as_deref())
     }
 
     /// Sets the parts that become protected, or are no longer protected.
@@ -258,9 +264,9 @@ impl PlanView {
         Self { unfinished, ..self }
     }
 
-    /// Sets the changes that the plan omits.
-    pub(crate) fn undone(self, undone: Diff) -> Self {
-        Self { undone, ..self }
+    /// Sets the changes that the plan of `intent` omits.
+    pub(crate) fn undone(self, undone: Diff, intent: &Intent) -> Self {
+        Self { undone, heals: matches!(intent, Intent::Heal(_)), ..self }
     }
 
     /// Sets the results of the health checks that ran before planning.

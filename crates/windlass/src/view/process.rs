@@ -78,6 +78,8 @@ pub struct ProcessSummary {
     pub status: ProcessStatus,
     /// The program that executes the process; `None` if the process has ended or was interrupted.
     pub runs: Option<String>,
+    /// Whether the process has not ended, and no program executes it.
+    pub interrupted: bool,
     /// The reason why the process did not complete.
     pub reason: Option<String>,
     /// The earlier process that this process resumes.
@@ -342,6 +344,7 @@ impl ProcessSummary {
             continues: process.resumes(),
             assembly: process.assembly,
             status: process.status,
+            interrupted: !process.status.is_final() && runs.is_none(),
             runs,
             reason: process.reason,
             started: process.created,

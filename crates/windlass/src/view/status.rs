@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 use serde_json::Value;
+use windlass_engine::check_failure;
 use windlass_engine::monitor::Heals;
 use windlass_lifecycle::surge_nodes;
 use windlass_model::assembly::{Action, ElementKind, Endpoint, Referent};
@@ -103,11 +104,15 @@ fn action_word<S: serde::Serializer>(action: &Action, serializer: S) -> Result<S
     serializer.serialize_str(action.as_str())
 }
 
-/// The number of active resources of an assembly, and the number of all its resources.
+/// The numbers of active, unhealthy and all resources of an assembly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct PartsView {
     /// Number of resources in the state Active.
     pub active: usize,
+    /// Number of Active resources whose last health check by the daemon has failed. The failure of such a resource is in
+    /// [`ElementView::failure`].
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unhealthy: usize,
     /// Number of all resources, in any state. The parts in [`leaving`](AssemblyView::leaving) do not count.
     pub all: usize,
 }
@@ -235,7 +240,7 @@ pub struct ElementView {
     pub referent: Option<Referent>,
     /// The outputs that the driver publishes for the element.
     pub outputs: BTreeMap<String, Value>,
-    /// The failure of the element's last step.
+    /// The failure of the element's last step, or of its last health check by the daemon.
     pub failure: Option<Failure>,
     /// Whether the last Reconfigure of the element did not succeed. If true, it is unknown which values are
     /// in effect.
@@ -452,8 +457,17 @@ impl AssemblyView {
 impl PartsView {
     fn new(snapshot: &Snapshot) -> Self {
         let active = states(snapshot).filter(|state| *state == State::Active).count();
-        Self { active, all: states(snapshot).count() }
+        let is_unhealthy = |record: &&ElementRecord| {
+            record.state == State::Active && check_failure::recorded(record).is_some()
+        };
+        let unhealthy = snapshot.elements.values().filter(is_unhealthy).count();
+        Self { active, unhealthy, all: states(snapshot).count() }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// Returns the state of each desired resource.

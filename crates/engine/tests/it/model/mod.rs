@@ -181,6 +181,8 @@ async fn wished(session: &mut Session, wish: &Wish, one: &Topology, other: &Topo
             | EngineError::Scale(_)
             | EngineError::NoVersion { .. }
             | EngineError::GoingDown(_)
+            // A heal replaces no other parts.
+            | EngineError::NotPermitted(_)
             | EngineError::Stopped,
         ) => {}
         Fate::Refused(error) if session.lost.is_empty() => panic!("{error}"),

@@ -155,6 +155,11 @@ impl Session {
                     self.is_previewed(&calls, &preview).await;
                 }
                 let is_whole = !heals && prepared.process().target.is_empty();
+                if let Intent::Heal(part) = &prepared.process().intent {
+                    let mut destroyed =
+                        prepared.diff().elements.iter().filter(|change| change.effect().is_destructive());
+                    assert!(destroyed.all(|change| change.element.is_in(part)), "{}", prepared.diff());
+                }
                 self.world.begin(&snapshot, is_whole);
                 let ended = prepared.run(&stop).await.map_err(|error| Fate::Failed(error.to_string()))?;
                 if ended.process.status == ProcessStatus::Completed && !heals && !ended.limited {

@@ -87,8 +87,8 @@ fn ask(session: &Session, what: u8, which: u8, topology: &Topology) -> Request {
     }
 }
 
-/// Tells whether windlass refuses an intent for one of two reasons: the other assembly must change first, or the
-/// assembly of the intent does not exist.
+/// Tells whether windlass refuses an intent for one of three reasons: the other assembly must change first, the assembly
+/// of the intent does not exist, or a heal would have to replace another part.
 fn is_told_to_wait(error: &EngineError) -> bool {
     use EngineError as E;
     matches!(
@@ -99,6 +99,7 @@ fn is_told_to_wait(error: &EngineError) -> bool {
             | E::ReferenceGone { .. }
             | E::Unknown { .. }
             | E::GoingDown(_)
+            | E::NotPermitted(_)
             | E::Stopped
             | E::Store(StoreError::Held { .. })
     )
