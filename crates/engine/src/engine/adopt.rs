@@ -66,7 +66,7 @@ pub async fn inventory(
         purpose: Purpose::Inventory,
         store: Some(engine.store.id().clone()),
     };
-    let found = engine.env.discover_until(&query, stop).await;
+    let found = engine.env.discover(&query, stop).await;
     if stop.is_requested() {
         return Err(EngineError::Stopped);
     }
