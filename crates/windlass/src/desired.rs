@@ -253,13 +253,16 @@ pub(crate) fn packages<'a>(
 }
 
 /// Returns a diagnostic for each unknown driver property: the descriptor sets the property for a driver, and
-/// the driver does not know it.
+/// the driver does not know it. If the driver panics while it lists its properties, the diagnostic names the panic.
 fn unknown_properties(descriptor: &ResourceDescriptor, drivers: &Registry) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for declared in descriptor.drivers() {
-        let Some(driver) = drivers.get(&declared.driver) else { continue };
+        if drivers.get(&declared.driver).is_none() {
+            continue;
+        }
         found.extend(declared.property_spans.iter().filter_map(|(name, span)| {
-            Some(windlass_driver::properties::unknown(&**driver, name)?.at(descriptor.source.place(*span)))
+            let problem = windlass_driver::properties::unknown(drivers, &declared.driver, name)?;
+            Some(problem.at(descriptor.source.place(*span)))
         }));
     }
     found
