@@ -8,7 +8,7 @@ windlass_source::codes! {
     NOOP_UNPUBLISHED = "WL0452", "outputs that are never published",
         "The driver `noop` publishes `outputs` at Create, or at Install if the resource does not declare Create. The resource declares neither Create nor Install for this driver with these `outputs`, so the outputs never get a value.\n\nDeclare Install (or Create) for the driver `noop`, and give `outputs` there or to the default driver.";
     PANIC = "WL0453", "a driver that panicked",
-        "The code of a driver panicked while it checked a package. This is a bug of the driver: report it to the developer of the driver. The message contains the text of the panic.";
+        "The code of a driver panicked while it checked a package or listed its properties. This is a bug of the driver: report it to the developer of the driver. The message contains the text of the panic.";
 }
 
 #[cfg(test)]

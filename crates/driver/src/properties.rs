@@ -1,9 +1,10 @@
 //! Driver properties that a resource descriptor sets, but the driver does not support.
 
+use windlass_model::name::DriverKind;
 use windlass_source::{Diagnostic, listed, suggest_within};
 
 use crate::codes;
-use crate::contract::Driver;
+use crate::registry::Registry;
 
 /// Maximum edit distance between a misspelled property and the correct one.
 const EDITS: usize = 2;
@@ -15,21 +16,29 @@ const EDITS: usize = 2;
 /// misspelled. Without the error, a script with the property `timout` would run with the default timeout. For any
 /// other unknown property, the diagnostic is a warning, and windlass ignores the property.
 ///
-/// ```
-/// use windlass_driver::{noop::Noop, properties::unknown};
+/// If the driver panics while it lists its properties, the diagnostic is an error about this panic.
 ///
-/// assert_eq!(unknown(&Noop, "timeout"), None);
-/// let problem = unknown(&Noop, "timout").expect("it is misspelled");
+/// ```
+/// use windlass_driver::noop::Noop;
+/// use windlass_driver::properties::unknown;
+/// use windlass_driver::{Driver, Registry};
+///
+/// let (drivers, kind) = (Registry::new().with(Noop), Noop.kind());
+/// assert_eq!(unknown(&drivers, &kind, "timeout"), None);
+/// let problem = unknown(&drivers, &kind, "timout").expect("it is misspelled");
 /// assert_eq!(problem.message, "the driver `noop` has no property `timout`");
 /// assert_eq!(problem.help.as_deref(), Some("did you mean `timeout`?"));
 /// ```
-pub fn unknown(driver: &dyn Driver, name: &str) -> Option<Diagnostic> {
-    let known = driver.properties();
+pub fn unknown(drivers: &Registry, kind: &DriverKind, name: &str) -> Option<Diagnostic> {
+    let known = match drivers.properties(kind) {
+        Ok(known) => known,
+        Err(message) => return Some(Diagnostic::error(codes::PANIC, message)),
+    };
     let names = || known.iter().map(|property| property.key);
     if names().any(|known| known == name) {
         return None;
     }
-    let message = format!("the driver `{}` has no property `{name}`", driver.kind());
+    let message = format!("the driver `{kind}` has no property `{name}`");
     Some(match suggest_within(name, names(), EDITS) {
         Some(near) => {
             Diagnostic::error(codes::UNKNOWN_PROPERTY, message).help(format!("did you mean `{near}`?"))

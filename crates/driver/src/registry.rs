@@ -25,7 +25,14 @@ use crate::program::NeededProgram;
 /// The available drivers, by kind.
 #[derive(Clone, Default)]
 pub struct Registry {
-    drivers: BTreeMap<DriverKind, Arc<dyn Driver>>,
+    drivers: BTreeMap<DriverKind, Entry>,
+}
+
+/// A registered driver, once as the type of this module and once for callers.
+#[derive(Clone)]
+struct Entry {
+    registered: Arc<Registered>,
+    driver: Arc<dyn Driver>,
 }
 
 impl Registry {
@@ -44,19 +51,40 @@ impl Registry {
     /// Adds a shared driver under its kind.
     #[must_use]
     pub fn with_shared(mut self, driver: Arc<dyn Driver>) -> Self {
-        let driver = Registered::new(driver);
-        self.drivers.insert(driver.kind(), Arc::new(driver));
+        let registered = Arc::new(Registered::new(driver));
+        let driver: Arc<dyn Driver> = registered.clone();
+        self.drivers.insert(driver.kind(), Entry { registered, driver });
         self
     }
 
     /// Returns the driver of a kind, if it is available.
     pub fn get(&self, kind: &DriverKind) -> Option<&Arc<dyn Driver>> {
-        self.drivers.get(kind)
+        self.drivers.get(kind).map(|entry| &entry.driver)
+    }
+
+    /// Returns the [settings](Driver::settings) of a driver; none if no driver of this kind is available.
+    ///
+    /// # Errors
+    /// The driver panicked. The error is a message for the user. The method `settings` of the driver itself returns an
+    /// empty list in this case, so that each setting would be an unknown one.
+    pub fn settings(&self, kind: &DriverKind) -> Result<Vec<Setting>, String> {
+        self.drivers
+            .get(kind)
+            .map_or(Ok(Vec::new()), |entry| entry.registered.asked(|driver| driver.settings()))
+    }
+
+    /// Returns the [properties](Driver::properties) of a driver; none if no driver of this kind is available.
+    ///
+    /// # Errors
+    /// Those of [`settings`](Self::settings).
+    pub fn properties(&self, kind: &DriverKind) -> Result<Vec<Setting>, String> {
+        let of = |entry: &Entry| entry.registered.asked(|driver| driver.properties());
+        self.drivers.get(kind).map_or(Ok(Vec::new()), of)
     }
 
     /// Returns the drivers, sorted by kind.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Driver>> {
-        self.drivers.values()
+        self.drivers.values().map(|entry| &entry.driver)
     }
 
     /// Returns the available kinds, sorted.

@@ -196,7 +196,10 @@ impl CallDispatcher<'_> {
                 },
             };
             let result = match result {
-                Ok(report) => context.claim(&report).await.map(|()| report),
+                Ok(mut report) => context.claim(&report).await.map(|warning| {
+                    report.log.extend(warning);
+                    report
+                }),
                 failed => failed,
             };
             context.keep_last_job(&call, result.as_ref().err()).await;

@@ -20,6 +20,7 @@ use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 use windlass_driver::{Call, Context, JobFailure, Location, Report, Stop};
 use windlass_executor::{Captured, End, Found, Job, JobId, Outcome, Owner, Runtime, RuntimeError};
+use windlass_model::instance::LogEntry;
 use windlass_model::record::{Failure, FailureKind, JobEnd, JobRecord};
 use windlass_model::{AssemblyName, CallId, Clock, CommandId, Timestamp};
 use windlass_secret::{Redactor, SecretRef, Sensitive};
@@ -449,13 +450,13 @@ impl CallContext {
     }
 
     /// Claims the natural id of a launched application, so that no other application of the factory can have this
-    /// id. If the call launches no application, the function does nothing.
+    /// id. If the call launches no application, the function does nothing. Returns a warning of [`claim::claim`].
     ///
     /// `report` contains the natural id: the id of the instance outside of windlass, such as the id of a virtual
     /// machine in its cloud.
-    pub(crate) async fn claim(&self, report: &Report) -> Result<(), Failure> {
+    pub(crate) async fn claim(&self, report: &Report) -> Result<Option<LogEntry>, Failure> {
         if !self.claims {
-            return Ok(());
+            return Ok(None);
         }
         let secrets = [self.given.clone(), locked(&self.hidden).clone()].concat();
         claim::claim(&*self.journal.store, &self.journal.lease, report, &secrets).await

@@ -152,6 +152,8 @@
 //! | [`check_failure`], [`halving`] | the recorded failure of a health check; the bad elements of a failed batch |
 //! | `recordings`, `recorder` | keep the input and output of some jobs of applications, for the authors of scripts |
 //! | `exported` | the instances of exported applications |
+//! | `kinship` | finds the other factories of the same manifest |
+//! | `parameters` | the parameters of an assembly, with the values of its secrets |
 //! | `claim` | claims the natural ids of applications in the store |
 //! | `journal` | the records of jobs, before and after they run |
 //! | `panic` | converts faults of drivers, such as panics, to failures |
@@ -178,11 +180,13 @@ pub mod halving;
 pub mod host;
 mod journal;
 mod keeper;
+mod kinship;
 mod machine;
 pub mod monitor;
 mod outdated_inputs;
 mod package_diffs;
 mod panic;
+mod parameters;
 pub mod places;
 mod recorder;
 pub mod recordings;
@@ -208,8 +212,10 @@ pub use engine::{
 };
 pub use error::{EngineError, Lack, Loss, MovedTo, NameUse, ProtectedPart, Unplaced};
 pub use exported::{ExportedInstance, exported_instances};
+pub use kinship::{Kinship, kinship};
 pub use machine::Tally;
 pub use outdated_inputs::OutdatedInputs;
+pub use parameters::parameters_of;
 pub use places::Places;
 pub use scheduler::Scheduler;
 pub use slots::JobSlots;

@@ -14,7 +14,7 @@ use windlass_model::resolve::Lookup;
 use windlass_model::{Action, CommandId, ElementName, InstanceId, PropertyName, Side, Timestamp, Transition};
 use windlass_secret::{Redactor, SecretRef};
 use windlass_source::suggest;
-use windlass_store::{Batch, Change};
+use windlass_store::{Batch, Change, Claim};
 
 use crate::commands;
 use crate::engine::PublishedOutputs;
@@ -224,15 +224,16 @@ impl World {
     /// windlass, for example in a cloud.
     ///
     /// An id that contains a secret of the assembly is sealed. For any other id of an application, the batch also
-    /// claims the id: no other application of the same factory can then have this id.
-    pub(crate) fn call_it(&mut self, element: &ElementName, natural: String, batch: &mut Batch) {
+    /// claims the id.
+    pub(crate) fn call_it(&mut self, element: &ElementName, claim: Claim, batch: &mut Batch) {
+        let natural = claim.natural_id.clone();
         let mut record = self.instances.of(element);
         let is_secret = KnownSecrets::new(self.secrets.all_texts()).are_in_text(&natural);
         if let Some(instance) = self.instance_id(element).filter(|_| is_secret) {
             self.seal_natural(&instance, &natural, &mut record, batch);
         } else {
             if self.assembly.owner.is_some() {
-                batch.push(Change::Claim(natural.clone()));
+                batch.push(Change::Claim(claim));
             }
             self.open_natural(natural, &mut record, batch);
         }

@@ -155,7 +155,13 @@ fn driver(reader: &mut Reader<'_>, entry: &Entry, drivers: Registry) -> Registry
         reader.diagnostics.push(Diagnostic::error(codes::UNKNOWN_DRIVER, message).at(place).help(help));
         return drivers;
     };
-    let known: Vec<&str> = driver.settings().into_iter().map(|setting| setting.key).collect();
+    let known: Vec<&str> = match drivers.settings(&driver.kind()) {
+        Ok(settings) => settings.into_iter().map(|setting| setting.key).collect(),
+        Err(message) => {
+            reader.error(codes::BAD_DRIVER_SETTING, entry.value.span(), message);
+            return drivers;
+        }
+    };
     let body = reader.mapping(&entry.value, &format!("the driver `{name}`"), &known);
     let given = body.map(Mapping::entries).unwrap_or_default().iter();
     let given = given.filter(|entry| known.contains(&entry.key.text()) && !entry.value.is_null());

@@ -11,6 +11,7 @@ use windlass_model::request::RequestRecord;
 use windlass_model::{AssemblyName, ElementName, ProcessId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
+use crate::claim::Claim;
 use crate::lease::Lease;
 use crate::rename::Rename;
 
@@ -39,9 +40,9 @@ pub enum Change {
     /// If an assembly with the new name exists, the batch is refused.
     Rename(Box<Rename>),
     /// Gives a natural id to the assembly of the lease, as [`claim`](crate::Store::claim) does. A natural id is the id
-    /// that an assembly with an owner has outside of windlass. The batch is refused if another assembly of the same
-    /// owner has the id, or if the assembly has no owner.
-    Claim(String),
+    /// that an assembly with an owner has outside of windlass. The batch is refused if another assembly has the id and
+    /// the claim does not permit it, or if the assembly has no owner.
+    Claim(Claim),
     /// Puts the instance of an element of an existing assembly.
     PutInstance(Box<InstanceRecord>),
     /// Puts a pair of an existing assembly. A pair is a relationship between one source element and one target element,
@@ -219,8 +220,8 @@ impl Batch {
     }
 
     /// Gives the lease's assembly its natural id: [`Change::Claim`].
-    pub fn claim(self, natural_id: String) -> Self {
-        self.with(Change::Claim(natural_id))
+    pub fn claim(self, claim: impl Into<Claim>) -> Self {
+        self.with(Change::Claim(claim.into()))
     }
 
     /// Puts an instance: [`Change::PutInstance`].
@@ -443,8 +444,8 @@ impl Change {
         if let Self::Rename(rename) = self {
             return format!("an assembly with the name `{}` exists", rename.renaming.to);
         }
-        if let Self::Claim(natural_id) = self {
-            return format!("another assembly of its owner has the natural id `{natural_id}`");
+        if let Self::Claim(claim) = self {
+            return format!("another assembly has the natural id `{}`", claim.natural_id);
         }
         format!("`{}` has the id of another assembly's", self.word())
     }

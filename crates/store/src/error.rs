@@ -77,10 +77,10 @@ pub enum StoreError {
         /// The key of the document.
         key: Box<DocumentKey>,
     },
-    /// An assembly claims a natural id that already belongs to another assembly of the same owner.
+    /// An assembly claims a natural id that already belongs to another assembly.
     #[error("the natural id `{natural_id}` of `{owner}` belongs to `{by}`; `windlass status {by}` shows it")]
     Claimed {
-        /// The owner of both assemblies: of the assembly that claims the id, and of the assembly in the field `by`.
+        /// The owner of the assembly in the field `by`.
         owner: AssemblyName,
         /// The claimed natural id.
         natural_id: String,

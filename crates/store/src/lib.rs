@@ -86,6 +86,7 @@ pub mod testing;
 
 mod address;
 mod batch;
+mod claim;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod delta;
 mod error;
@@ -111,6 +112,7 @@ mod watch;
 
 pub use address::without_password;
 pub use batch::{Batch, Change};
+pub use claim::{Claim, Claimant};
 pub use error::StoreError;
 pub use holder::{Holder, Processes, SystemProcesses};
 pub use key::{KeyError, KeySource};

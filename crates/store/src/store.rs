@@ -14,6 +14,7 @@ use windlass_model::{AssemblyName, ProcessId, RequestId, Seq};
 use windlass_secret::{SecretRef, Sensitive};
 
 use crate::batch::Batch;
+use crate::claim::{Claim, Claimant};
 use crate::error::StoreError;
 use crate::holder::Holder;
 use crate::lease::{Lease, LeaseTerms};
@@ -241,22 +242,18 @@ pub trait Store: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Owned>, StoreError>;
 
-    /// Gives the lease's assembly its natural id, which must be unique among the assemblies of the same owner. Claiming
-    /// the same id again changes nothing. The id is dropped with the assembly. Unlike a refused batch, a refused claim
-    /// does not block later batches of the lease.
+    /// Gives the lease's assembly its natural id. No other assembly may have the id, except those in
+    /// [`Claim::shared_with`]. Claiming the same id again changes nothing. The id is dropped with the assembly. Unlike a
+    /// refused batch, a refused claim does not block later batches of the lease.
     ///
     /// # Errors
-    /// [`StoreError::Claimed`] if another assembly of the same owner has the id. [`StoreError::Refused`] if
-    /// the assembly does not exist or has no owner. [`StoreError::LeaseLost`] if the lease is lost.
-    async fn claim(&self, lease: &Lease, natural_id: &str) -> Result<(), StoreError>;
+    /// [`StoreError::Claimed`] if another assembly has the id, and the claim does not permit it.
+    /// [`StoreError::Refused`] if the assembly does not exist or has no owner. [`StoreError::LeaseLost`] if the lease is
+    /// lost.
+    async fn claim(&self, lease: &Lease, claim: &Claim) -> Result<(), StoreError>;
 
-    /// Returns the assembly of `owner` that has the natural id `natural_id`. Returns `None` if no assembly of
-    /// the owner has this id.
-    async fn claimant(
-        &self,
-        owner: &AssemblyName,
-        natural_id: &str,
-    ) -> Result<Option<AssemblyName>, StoreError>;
+    /// Returns the assemblies that have the natural id `natural_id`, sorted by name.
+    async fn claimants(&self, natural_id: &str) -> Result<Vec<Claimant>, StoreError>;
 
     /// Stores a document of the project ([`DocumentScope::Project`]), and returns the new revision of the document. The
     /// caller needs no lease. To store a document of an assembly, use [`commit`](Self::commit).

@@ -12,7 +12,7 @@ use windlass_descriptor::{
     ResourceDescriptor, Search, compose_given,
 };
 use windlass_driver::{Declaration, Package, PackageProblem, Registry};
-use windlass_engine::{Desired, EngineEnv, UpOptions};
+use windlass_engine::{Desired, EngineEnv, Stop, UpOptions};
 use windlass_model::name::DriverKind;
 use windlass_model::{Action, AssemblyName, DescriptorName, Part, PropertyName, Template};
 use windlass_project::disk::shown;
@@ -23,7 +23,7 @@ use windlass_store::Store;
 use crate::error::Error;
 use crate::input::{AssemblyInput, variable};
 use crate::misfits::misfits;
-use crate::references::{Neighbours, look_for};
+use crate::references::{Neighbours, ReferenceSearch};
 
 #[derive(Clone, Copy)]
 struct Composition<'a> {
@@ -32,6 +32,7 @@ struct Composition<'a> {
     parameters: &'a BTreeMap<String, Value>,
     /// Source locations of the given parameters, for messages.
     places: &'a GivenPlaces,
+    stop: &'a Stop,
 }
 
 /// An assembly descriptor, and the catalog of its parts.
@@ -100,12 +101,13 @@ fn not_an_assembly(resource: &windlass_descriptor::ResourceDescriptor) -> Diagno
 }
 
 /// Builds the desired state of an assembly, and returns it with warnings. On failure, the error contains all
-/// problems.
+/// problems. `stop` ends a search for the target of a reference.
 pub(crate) async fn desired(
     project: &Project,
     engine_env: &EngineEnv,
     input: &AssemblyInput,
     store: Option<Arc<dyn Store>>,
+    stop: &Stop,
 ) -> Result<(Desired, Diagnostics), Error> {
     let Opened { assembly, catalog, mut diagnostics } = open(project, &input.file, &input.catalog)?;
     let Some(descriptor) = assembly.name.as_ref().map(|name| name.value.clone()) else {
@@ -115,7 +117,7 @@ pub(crate) async fn desired(
     let (parameters, added) = with_environment(&input.parameters, &input.environment, settable(&assembly));
     let mut places = input.places.clone();
     places.sources.extend(added.iter().map(|name| (name.clone(), "by an environment variable".to_owned())));
-    let composition = Composition { project, engine_env, parameters: &parameters, places: &places };
+    let composition = Composition { project, engine_env, parameters: &parameters, places: &places, stop };
     let composed = referred(composition, &assembly, &catalog, name, store.as_deref()).await?;
     diagnostics.extend(composed.diagnostics);
     let packages = packages(&catalog, &composed.resources, &engine_env.drivers, &mut diagnostics);
@@ -170,6 +172,12 @@ async fn referred(
     if pending.is_empty() {
         return Ok(second);
     }
+    let search = ReferenceSearch {
+        engine_env: composition.engine_env,
+        catalog,
+        store: store.map(|store| store.id().clone()),
+        stop: composition.stop,
+    };
     for reference in pending {
         if let Some(resource) = &reference.queries {
             let mut problems = Diagnostics::default();
@@ -177,8 +185,7 @@ async fn referred(
             let Some(package) = package.filter(|_| !problems.has_errors()) else {
                 return Err(Error::Input(problems));
             };
-            let swept_by = store.map(|store| store.id().clone());
-            let things = look_for(composition.engine_env, catalog, reference, package, swept_by).await;
+            let things = search.look_for(reference, package).await?;
             found.insert(reference.element.clone(), things);
         }
     }
@@ -246,13 +253,16 @@ pub(crate) fn packages<'a>(
 }
 
 /// Returns a diagnostic for each unknown driver property: the descriptor sets the property for a driver, and
-/// the driver does not know it.
+/// the driver does not know it. If the driver panics while it lists its properties, the diagnostic names the panic.
 fn unknown_properties(descriptor: &ResourceDescriptor, drivers: &Registry) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for declared in descriptor.drivers() {
-        let Some(driver) = drivers.get(&declared.driver) else { continue };
+        if drivers.get(&declared.driver).is_none() {
+            continue;
+        }
         found.extend(declared.property_spans.iter().filter_map(|(name, span)| {
-            Some(windlass_driver::properties::unknown(&**driver, name)?.at(descriptor.source.place(*span)))
+            let problem = windlass_driver::properties::unknown(drivers, &declared.driver, name)?;
+            Some(problem.at(descriptor.source.place(*span)))
         }));
     }
     found

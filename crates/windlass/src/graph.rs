@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windlass_engine::Request;
+use windlass_engine::{Request, Stop};
 use windlass_lifecycle::{Plan, draw_plan, draw_properties, draw_topology};
 use windlass_model::assembly::ElementKind;
 use windlass_model::{AssemblyName, Element, ElementName, State, Topology};
@@ -39,7 +39,7 @@ impl Views<'_> {
         input: &AssemblyInput,
         view: GraphView,
     ) -> Result<(Drawing, Diagnostics), Error> {
-        let (desired, warnings) = self.windlass.desired(input).await?;
+        let (desired, warnings) = self.windlass.desired(input, &Stop::default()).await?;
         let drawing = match view {
             GraphView::Topology => draw_topology(&desired.topology),
             GraphView::Properties => draw_properties(&desired.topology),

@@ -36,7 +36,7 @@ impl Windlass {
     ///
     /// Returns all problems that prevent the process. In this case, nothing has been changed.
     pub async fn up(&self, input: AssemblyInput, stop: &Stop) -> Result<Started, Error> {
-        let (desired, warnings) = self.desired(&input).await?;
+        let (desired, warnings) = self.desired(&input, stop).await?;
         let name = desired.topology.name().clone();
         let request = Request::up(desired).with_consent(input.consent).refreshed(input.refresh);
         let protection = self.protection(&request).await?;
@@ -187,7 +187,7 @@ impl Windlass {
     ///
     /// Returns all problems that prevent the plan.
     pub async fn plan(&self, input: &AssemblyInput) -> Result<(PlanView, Diagnostics), Error> {
-        let (desired, warnings) = self.desired(input).await?;
+        let (desired, warnings) = self.desired(input, &Stop::default()).await?;
         let name = desired.topology.name().clone();
         let request = Request::up(desired).refreshed(input.refresh);
         let protection = self.protection(&request).await?;
@@ -449,12 +449,18 @@ impl Windlass {
         Ok(calls.into_iter().filter_map(unknown).filter(|(_, outputs)| !outputs.is_empty()).collect())
     }
 
-    pub(crate) async fn desired(&self, input: &AssemblyInput) -> Result<(Desired, Diagnostics), Error> {
+    /// Builds the desired state of an assembly, and returns it with warnings. `stop` ends a search for the target of a
+    /// reference.
+    pub(crate) async fn desired(
+        &self,
+        input: &AssemblyInput,
+        stop: &Stop,
+    ) -> Result<(Desired, Diagnostics), Error> {
         let store = self.store(false).await?;
         let engine_env = self.engine_env();
         // Boxed because of its size.
         let (mut desired, warnings) =
-            Box::pin(desired(&self.project, &engine_env, input, store.clone())).await?;
+            Box::pin(desired(&self.project, &engine_env, input, store.clone(), stop)).await?;
         let topology = &desired.topology;
         // A scaled cluster has nodes that the descriptor does not list. The records are needed to find them
         // by name.

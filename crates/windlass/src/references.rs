@@ -8,7 +8,7 @@ use serde_json::Value;
 use windlass_descriptor::{Catalog as _, Descriptor, Existing, Offered, ReferenceRequest};
 use windlass_driver::location::{DEPLOYMENT_LOCATION, RESOURCE_MANAGER};
 use windlass_driver::{Found, Package, Placement, Purpose};
-use windlass_engine::{DiscoveryQuery, EngineEnv, Offer};
+use windlass_engine::{DiscoveryQuery, EngineEnv, EngineError, Offer, Stop};
 use windlass_model::assembly::Referent;
 use windlass_model::id::StoreId;
 use windlass_model::record::AssemblyRecord;
@@ -141,49 +141,62 @@ fn existing(offer: Offer, unfit: Option<String>) -> Existing {
     }
 }
 
-/// Searches for instances that fit a reference. The driver of the resource type performs the search.
-///
-/// # Errors
-///
-/// Returns the reason why the search failed.
-pub(crate) async fn look_for(
-    engine_env: &EngineEnv,
-    catalog: &DiskCatalog,
-    reference: &ReferenceRequest,
-    package: Arc<Package>,
-    store: Option<StoreId>,
-) -> Result<Vec<Existing>, String> {
-    let asked: BTreeMap<String, Value> = reference
-        .properties
-        .iter()
-        .map(|(name, value)| (name.to_string(), Value::from(value.expose().as_str())))
-        .collect();
-    let place = |name| asked.get(name).map(text_of).filter(|text| !text.is_empty());
-    let placement =
-        Placement { location: place(DEPLOYMENT_LOCATION), manager: place(RESOURCE_MANAGER), recorded: None };
-    let quest = DiscoveryQuery {
-        package: package.clone(),
-        placement,
-        properties: asked.clone(),
-        configuration: None,
-        purpose: Purpose::Reference,
-        store,
-    };
-    let found = match engine_env.discover(&quest).await {
-        Ok(found) => found,
-        Err(failure) => {
-            let detail = failure.detail.as_ref().map(|detail| format!(": {}", detail.trim()));
-            return Err(format!("{failure}{}", detail.unwrap_or_default()));
+/// A search for instances that fit a reference.
+pub(crate) struct ReferenceSearch<'a> {
+    pub(crate) engine_env: &'a EngineEnv,
+    pub(crate) catalog: &'a DiskCatalog,
+    /// The id of the store; `None` if the project has no store yet.
+    pub(crate) store: Option<StoreId>,
+    pub(crate) stop: &'a Stop,
+}
+
+impl ReferenceSearch<'_> {
+    /// Searches for instances that fit a reference. The driver of the resource type performs the search.
+    ///
+    /// # Errors
+    /// The outer error is [`EngineError::Stopped`] after a stop. The inner error is the reason why the search failed.
+    pub(crate) async fn look_for(
+        &self,
+        reference: &ReferenceRequest,
+        package: Arc<Package>,
+    ) -> Result<Result<Vec<Existing>, String>, EngineError> {
+        let asked: BTreeMap<String, Value> = reference
+            .properties
+            .iter()
+            .map(|(name, value)| (name.to_string(), Value::from(value.expose().as_str())))
+            .collect();
+        let place = |name| asked.get(name).map(text_of).filter(|text| !text.is_empty());
+        let (location, manager) = (place(DEPLOYMENT_LOCATION), place(RESOURCE_MANAGER));
+        let placement = Placement { location, manager, ..Placement::default() };
+        let quest = DiscoveryQuery {
+            package: package.clone(),
+            placement,
+            properties: asked.clone(),
+            configuration: None,
+            purpose: Purpose::Reference,
+            store: self.store.clone(),
+        };
+        let found = self.engine_env.discover(&quest, self.stop).await;
+        if self.stop.is_requested() {
+            return Err(EngineError::Stopped);
         }
-    };
-    let sensitive: BTreeSet<String> = match catalog.find(package.name()) {
-        Some(Descriptor::Resource(descriptor)) => {
-            let properties = descriptor.properties.iter().filter(|(_, decl)| decl.sensitive);
-            properties.map(|(name, _)| name.to_string()).collect()
-        }
-        _ => BTreeSet::new(),
-    };
-    Ok(found.into_iter().map(|thing| discovered(thing, package.name(), &asked, &sensitive)).collect())
+        let found = match found {
+            Ok(found) => found,
+            Err(failure) => {
+                let detail = failure.detail.as_ref().map(|detail| format!(": {}", detail.trim()));
+                return Ok(Err(format!("{failure}{}", detail.unwrap_or_default())));
+            }
+        };
+        let sensitive: BTreeSet<String> = match self.catalog.find(package.name()) {
+            Some(Descriptor::Resource(descriptor)) => {
+                let properties = descriptor.properties.iter().filter(|(_, decl)| decl.sensitive);
+                properties.map(|(name, _)| name.to_string()).collect()
+            }
+            _ => BTreeSet::new(),
+        };
+        let candidate = |thing| discovered(thing, package.name(), &asked, &sensitive);
+        Ok(Ok(found.into_iter().map(candidate).collect()))
+    }
 }
 
 /// Converts an instance that a driver found into a candidate for a reference. `asked` contains the properties for which

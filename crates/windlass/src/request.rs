@@ -26,14 +26,14 @@ pub struct Pending<'w> {
 }
 
 impl Windlass {
-    /// Submits a request to create or change an assembly.
+    /// Submits a request to create or change an assembly. `stop` ends a search for the target of a reference.
     ///
     /// # Errors
     ///
     /// Fails if the descriptor, the packages or the parameters are wrong, or if the store can't be written.
     /// Other problems are found when the request is executed.
-    pub async fn ask_up(&self, input: &AssemblyInput) -> Result<Pending<'_>, Error> {
-        let (desired, warnings) = self.desired(input).await?;
+    pub async fn ask_up(&self, input: &AssemblyInput, stop: &Stop) -> Result<Pending<'_>, Error> {
+        let (desired, warnings) = self.desired(input, stop).await?;
         let name = desired.topology.name().clone();
         let request = Request::up(desired).with_consent(input.consent.clone()).refreshed(input.refresh);
         self.ask_for_new(&name, request, warnings).await

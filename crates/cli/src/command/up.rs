@@ -73,7 +73,7 @@ impl BringUp<'_> {
         }
         let stop = signals::listen(grace(run));
         let own = async |consent| windlass.up(input.clone().consent(consent), &stop).await;
-        let theirs = async |consent| windlass.ask_up(&input.clone().consent(consent)).await;
+        let theirs = async |consent| windlass.ask_up(&input.clone().consent(consent), &stop).await;
         let execution = Execution { queue: *queue, consent, format: run.print.format };
         Box::pin(execution.carry_out(&windlass, own, theirs, &stop)).await
     }
@@ -105,7 +105,7 @@ pub(crate) async fn apply(args: ApplyArgs) -> ExitCode {
     }
     let stop = signals::listen(grace(&args.run));
     let own = async |_| windlass.apply(&saved, &given, &stop).await;
-    let theirs = async |_| windlass.ask_to_apply(&saved, &given).await;
+    let theirs = async |_| windlass.ask_to_apply(&saved, &given, &stop).await;
     let execution = Execution { queue: false, consent: Consent::Any, format: args.run.print.format };
     execution.carry_out(&windlass, own, theirs, &stop).await
 }

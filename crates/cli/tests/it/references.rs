@@ -3,7 +3,7 @@
 
 use insta::assert_snapshot;
 
-use crate::env::TestEnv;
+use crate::env::{TestEnv, until};
 
 /// Returns a project with the assemblies `storage` and `app`. `storage` publishes an address and has a
 /// secret. `app` references an assembly `storage`, and publishes the values that it reads.
@@ -413,6 +413,23 @@ fn a_search_that_fails_says_why() {
 
     1 error; nothing was changed
     ");
+}
+
+/// The search for a reference hangs. An interrupt ends the command and the script.
+#[test]
+fn a_stop_ends_a_search_that_hangs() {
+    let env = lab("touch \"$BEGUN\"; exec sleep 300");
+    let begun = env.path("begun");
+    let script = "lab/Contains/net/Lifecycle/script/scripts/discover.sh";
+    env.edit(script, "$BEGUN", begun.to_str().unwrap());
+    for command in [&["up", "lab"][..], &["up", "lab", "--queue"]] {
+        let up = env.spawn(command);
+        until("it searches", || begun.exists());
+        up.signal(rustix::process::Signal::INT);
+        let run = up.end();
+        assert_eq!(run.code(), Some(130), "{run}");
+        std::fs::remove_file(&begun).unwrap();
+    }
 }
 
 /// A package has no Adopt transition. windlass must find and adopt an existing instance with the `queries` of the

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use windlass_driver::properties::unknown;
 use windlass_driver::{
     Bindings, Call, Context, Driver, Failure, Found, Nature, Observed, Package, PackageProblem, Query,
     Registry, Report, Setting, SettingError,
@@ -66,6 +67,16 @@ fn a_registered_driver_does_not_panic_while_it_describes_itself() {
     let driver = drivers.get(&Panicking.kind()).unwrap();
     assert_eq!((driver.kind(), driver.family()), (Panicking.kind(), "panicking"));
     assert_eq!((driver.properties(), driver.settings()), (vec![], vec![]));
+    for (listed, why) in [
+        (drivers.properties(&Panicking.kind()), "no properties"),
+        (drivers.settings(&Panicking.kind()), "no settings"),
+    ] {
+        let expected =
+            format!("the driver `panicking` panicked: {why}; please report this as a bug of the driver");
+        assert_eq!(listed.unwrap_err(), expected);
+    }
+    let problem = unknown(&drivers, &Panicking.kind(), "url").unwrap();
+    assert_eq!(problem.code, windlass_driver::codes::PANIC);
     let problems = driver.configured(&BTreeMap::new()).map(|_| ()).unwrap_err();
     assert_eq!(
         problems[0].message,

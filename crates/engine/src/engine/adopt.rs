@@ -10,12 +10,13 @@ use windlass_model::assembly::PackageDigest;
 use windlass_model::document::Expected;
 use windlass_model::instance::LogEntry;
 use windlass_model::record::{
-    Event as Happening, Failure, FailureKind, Intent, Made, PlanText, ProcessRecord, ProcessStatus,
+    AssemblyRecord, Event as Happening, Failure, FailureKind, Intent, Made, PlanText, ProcessRecord,
+    ProcessStatus,
 };
 use windlass_model::work::{Reason, Work};
 use windlass_model::{AssemblyName, ElementName, ProcessId, Side, State, Timestamp};
 use windlass_plan::PlanBuilder;
-use windlass_store::{Holder, StoreError};
+use windlass_store::{Claim, Claimant, Holder, StoreError};
 
 use super::check::{CheckEnd, Revision, applied, previewed, without_check, without_news};
 use super::core::Engine;
@@ -26,6 +27,7 @@ use super::look::{Answered, Seen};
 use super::prepare::{beginning, event};
 use super::previous::{Records, SharedRecords, lock};
 use super::request::{Desired, Request};
+use crate::claim::{Refusing, Sharers};
 use crate::error::EngineError;
 use crate::exported::ExportedInstance;
 use crate::keeper::give_up;
@@ -67,7 +69,7 @@ pub async fn inventory(
         purpose: Purpose::Inventory,
         store: Some(engine.store.id().clone()),
     };
-    let found = engine.env.discover_until(&query, stop).await;
+    let found = engine.env.discover(&query, stop).await;
     if stop.is_requested() {
         return Err(EngineError::Stopped);
     }
@@ -121,7 +123,8 @@ impl<'e> FoundRecorder<'e> {
 
     /// Records a found instance as a new application. Also records a completed process that has no steps. No script
     /// runs. `exported` contains the recorded exports of the instance. The function deletes the records of these
-    /// exports, so the store no longer treats the instance as exported.
+    /// exports, so the store no longer treats the instance as exported. If `same_id` is true, an application of a
+    /// [sibling](crate::Kinship::Siblings) of the factory may have the same natural id.
     ///
     /// # Errors
     /// The outer error is an error of the engine or the store. The inner failure is the reason why this instance can't
@@ -132,6 +135,7 @@ impl<'e> FoundRecorder<'e> {
         desired: Desired,
         found: Found,
         exported: &[ExportedInstance],
+        same_id: bool,
     ) -> Result<Result<(), Failure>, EngineError> {
         let Self { engine, .. } = self;
         let report = match found.report {
@@ -175,7 +179,11 @@ impl<'e> FoundRecorder<'e> {
             batch = batch.event(event(&world, Some(id), now, body));
         }
         let ended = Happening::ProcessEnded { status: ProcessStatus::Completed, reason: None };
-        batch = batch.event(event(&world, Some(id), now, ended)).claim(found.natural.clone());
+        let claim = match self.claim(&world.assembly, &found.natural, same_id).await? {
+            Ok(claim) => claim,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        batch = batch.event(event(&world, Some(id), now, ended)).claim(claim);
         for instance in exported {
             batch = batch.drop_document(instance.key.clone(), Expected::Any);
         }
@@ -189,18 +197,33 @@ impl<'e> FoundRecorder<'e> {
                 Ok(Err(Failure::new(FailureKind::AlreadyExists, message)))
             }
             Err(error @ StoreError::Refused { .. }) => {
-                // Another command has adopted the instance at the same time.
-                let owner = world.assembly.owner.as_ref();
-                let Some(owner) = owner else { return Err(error.into()) };
-                match engine.store.claimant(owner, &found.natural).await? {
-                    Some(by) => {
-                        Ok(Err(Failure::new(FailureKind::AlreadyExists, format!("`{by}` has it already"))))
-                    }
-                    None => Err(error.into()),
+                // Another command may have claimed the natural id at the same time.
+                match self.claim(&world.assembly, &found.natural, same_id).await? {
+                    Err(failure) => Ok(Err(failure)),
+                    Ok(_) => Err(error.into()),
                 }
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Makes the claim of a found instance for its new application. The inner failure names an application that has the
+    /// instance.
+    async fn claim(
+        &self,
+        application: &AssemblyRecord,
+        natural_id: &str,
+        same_id: bool,
+    ) -> Result<Result<Claim, Failure>, EngineError> {
+        let claim = Claim::from(natural_id);
+        let Some(owner) = &application.owner else { return Ok(Ok(claim)) };
+        let sharers = Sharers::of_factory(&*self.engine.store, &application.name, owner, natural_id).await?;
+        let by = match sharers {
+            Ok(Sharers { siblings, .. }) if !same_id && !siblings.is_empty() => siblings[0].assembly.clone(),
+            Ok(sharers) => return Ok(Ok(claim.shared_with(sharers.names()))),
+            Err(Refusing::Own(by) | Refusing::OfTwin(Claimant { assembly: by, .. })) => by,
+        };
+        Ok(Err(Failure::new(FailureKind::AlreadyExists, format!("`{by}` has it already"))))
     }
 
     /// Returns the result that [`apply`](Self::apply) would have, and changes nothing in the store.

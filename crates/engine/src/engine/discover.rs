@@ -38,19 +38,11 @@ pub struct DiscoveryQuery {
 impl EngineEnv {
     /// Lets a driver search for instances. A search changes nothing, so it needs neither a lease nor a store. A job of
     /// the search ends after 600 s at the latest. The driver itself may work for 600 s, too.
+    /// A stop in its first stage cancels the jobs of the search, and the driver must end soon afterwards.
     ///
     /// # Errors
-    /// A failure if the search can't run, fails or takes too long. An empty result is not an error.
-    pub async fn discover(&self, quest: &DiscoveryQuery) -> Result<Vec<Found>, Failure> {
-        self.discover_until(quest, &Stop::default()).await
-    }
-
-    /// Lets a driver search for instances as [`discover`](Self::discover) does. A stop cancels the jobs of
-    /// the search.
-    ///
-    /// # Errors
-    /// A failure if the search can't run, fails or is stopped.
-    pub async fn discover_until(&self, quest: &DiscoveryQuery, stop: &Stop) -> Result<Vec<Found>, Failure> {
+    /// A failure if the search can't run, fails, takes too long or is stopped. An empty result is not an error.
+    pub async fn discover(&self, quest: &DiscoveryQuery, stop: &Stop) -> Result<Vec<Found>, Failure> {
         let refused = |why| Failure::new(FailureKind::Refused, why);
         let location = Arc::new(self.places.location(&quest.placement).map_err(refused)?);
         let binding = quest.package.bindings().query(&location.infrastructure).ok_or_else(|| {

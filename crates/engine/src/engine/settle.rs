@@ -14,13 +14,13 @@ use windlass_model::record::{
 };
 use windlass_model::resolve::MAX_VALUE;
 use windlass_model::{AssemblyName, CallId, ElementName, InstanceId, ProcessId, PropertyName, Topology};
-use windlass_store::{Batch, Change, Lease, Snapshot};
+use windlass_store::{Batch, Change, Claim, Lease, Snapshot};
 
 use super::core::Engine;
 use super::look;
 use super::references::{foreign_assemblies, leave};
 use super::request::Answer;
-use crate::claim::refuse_claimed;
+use crate::claim::claim_of;
 use crate::dispatch::JournalParts;
 use crate::error::EngineError;
 use crate::exported;
@@ -306,11 +306,15 @@ impl Engine {
         // loaded with the installed version.
         let world = self.records().loaded(snapshot).await?;
         let mut preparer = Preparer::new(self.env.drivers.clone(), self.env.places.clone());
-        let natural = named(&name, answer, &preparer.unnamed(&world, &calls), natural)?;
-        let mut exports = Vec::new();
-        if let (Some((_, natural_id)), Some(owner)) = (&natural, &world.assembly.owner) {
-            refuse_claimed(&*self.store, &name, owner, natural_id).await?;
-            exports = exported::keys_of(&*self.store, (owner, natural_id)).await?;
+        let named = named(&name, answer, &preparer.unnamed(&world, &calls), natural)?;
+        let (mut natural, mut exports) = (None, Vec::new());
+        if let Some((element, natural_id)) = named {
+            let mut claim = Claim::from(natural_id.as_str());
+            if let Some(owner) = &world.assembly.owner {
+                claim = claim_of(&*self.store, &name, owner, &natural_id).await?;
+                exports = exported::keys_of(&*self.store, (owner, &natural_id)).await?;
+            }
+            natural = Some((element, claim));
         }
         let mut machine =
             ProcessMachine::settle(self.tools(), world, Vec::new(), HashSet::new(), self.env.clock.now());

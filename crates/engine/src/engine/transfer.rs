@@ -24,7 +24,7 @@ use super::previous::last_of_assembly;
 use super::references::{leave, refuse_if_entangled, refuse_loss, stays};
 use super::reserved::refuse_if_reserved;
 use super::upkeep::{Upkeep, give_back, unknown};
-use crate::claim::refuse_claimed;
+use crate::claim::claim_of;
 use crate::commands;
 use crate::error::{EngineError, Loss, MovedTo};
 use crate::exported::{self, exported};
@@ -244,7 +244,7 @@ impl Upkeep<'_> {
     async fn is_new(&self, name: &AssemblyName, bundle: &Bundle) -> Result<(), EngineError> {
         let here = self.store.assembly(name).await?.is_some();
         if let Some((owner, natural)) = owned(bundle) {
-            refuse_claimed(&**self.store, name, owner, natural).await?;
+            claim_of(&**self.store, name, owner, natural).await?;
         }
         if let Some(transfer) = &bundle.transfer
             && let Some(at) = time_of_import(&**self.store, name, transfer).await?
@@ -364,7 +364,7 @@ impl Upkeep<'_> {
         batch = batch.event(said(&name, now, body));
         batch = moved::imported_again(&**self.store, &name, created, batch).await?;
         if let Some((owner, natural)) = &claim {
-            batch = batch.claim(natural.clone());
+            batch = batch.claim(claim_of(&**self.store, &name, owner, natural).await?);
             for key in exported::keys_of(&**self.store, (owner, natural)).await? {
                 batch = batch.drop_document(key, Expected::Any);
             }
@@ -373,7 +373,7 @@ impl Upkeep<'_> {
         match (self.store.commit(lease, batch.fenced_by(beside)).await, claim) {
             (Err(error @ StoreError::Refused { .. }), Some((owner, natural))) => {
                 // Another command may have adopted the instance after the first check.
-                refuse_claimed(&**self.store, &name, &owner, &natural).await?;
+                claim_of(&**self.store, &name, &owner, &natural).await?;
                 Err(error.into())
             }
             (committed, _) => Ok(committed.map(drop)?),

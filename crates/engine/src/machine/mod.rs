@@ -35,7 +35,7 @@ use windlass_model::work::Work;
 use windlass_model::{CallId, CommandName, ElementName, ProcessId, Side, State, Timestamp, Transition};
 use windlass_plan::PlanBuilder;
 use windlass_secret::SecretRef;
-use windlass_store::{Batch, Change};
+use windlass_store::{Batch, Change, Claim};
 
 use self::call_run::CallRun;
 use self::failed::FailedParts;
@@ -71,7 +71,7 @@ pub(crate) enum Event {
         published: PublishedOutputs,
         /// The natural id that the operator states, and the element that gets this id; `None` if the operator states no
         /// id.
-        natural: Option<(ElementName, String)>,
+        natural: Option<(ElementName, Claim)>,
     },
     /// A converging call of an earlier process ends, because the next plan removes or replaces its instance.
     GiveUp(Box<CallRecord>),

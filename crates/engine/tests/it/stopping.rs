@@ -744,7 +744,7 @@ async fn a_faulty_check_is_no_breach() {
         let seen = engine.look(&assembly_name("t")).await.unwrap();
         assert!(seen[0].is_unseen(), "{fault:?}: {:?}", seen[0]);
 
-        let found = engine.env.discover(&search(&rig, "faulty")).await;
+        let found = engine.env.discover(&search(&rig, "faulty"), &Stop::default()).await;
         assert_eq!(found.is_err(), fault == Fault::Panics, "{found:?}");
     }
 }
@@ -773,7 +773,9 @@ async fn a_check_and_a_search_without_an_answer_end() {
     let seen = timeout(LONG, engine.look(&assembly_name("t"))).await.expect("the check ends").unwrap();
     let failure = seen[0].sight.clone().unwrap_err();
     assert_eq!(failure.message, "its driver gave no answer within 120 s");
-    let found = timeout(LONG, engine.env.discover(&search(&rig, "puppet"))).await.expect("the search ends");
+    let found = timeout(LONG, engine.env.discover(&search(&rig, "puppet"), &Stop::default()))
+        .await
+        .expect("the search ends");
     assert_eq!(found.unwrap_err().message, "its driver gave no answer within 600 s");
 }
 
@@ -786,7 +788,7 @@ async fn a_stopped_search_without_an_answer_ends() {
     let stop = Stop::default();
     stop.request();
     let quest = search(&rig, "puppet");
-    let found = timeout(Duration::from_secs(10), engine.env.discover_until(&quest, &stop)).await;
+    let found = timeout(Duration::from_secs(10), engine.env.discover(&quest, &stop)).await;
     assert_eq!(
         found.expect("the search ends").unwrap_err().message,
         "it was stopped on request, and its driver did not end"

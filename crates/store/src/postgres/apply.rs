@@ -141,7 +141,7 @@ async fn by_reading(
             Err(rename::Kept::Missing) => Some(change.orphan()),
             Err(rename::Kept::Taken) => Some(change.id_conflict()),
         },
-        Change::Claim(natural_id) => match owners::put(db, scope, natural_id).await {
+        Change::Claim(claim) => match owners::put(db, scope, claim).await {
             Ok(()) => None,
             Err(Fault::Store(StoreError::Claimed { .. })) => Some(change.id_conflict()),
             Err(Fault::Store(_)) => Some(change.orphan()),

@@ -61,6 +61,7 @@ use self::pool::Connections;
 use self::statements::Statements;
 use self::writer::{QueuedWrite, Work, WriterTask, announce};
 use crate::batch::Batch;
+use crate::claim::{Claim, Claimant};
 use crate::error::StoreError;
 use crate::fence::Fence;
 use crate::holder::Holder;
@@ -310,24 +311,19 @@ impl Store for PostgresStore {
         page.await
     }
 
-    async fn claim(&self, lease: &Lease, natural_id: &str) -> Result<(), StoreError> {
-        let (lease, natural_id) = (lease.clone(), natural_id.to_owned());
-        let claim = self.changers.change(move |db| {
-            let (lease, natural_id) = (lease.clone(), natural_id.clone());
-            Box::pin(async move { owners::claim(db, &lease, &natural_id).await })
+    async fn claim(&self, lease: &Lease, claim: &Claim) -> Result<(), StoreError> {
+        let (lease, claim) = (lease.clone(), claim.clone());
+        let change = self.changers.change(move |db| {
+            let (lease, claim) = (lease.clone(), claim.clone());
+            Box::pin(async move { owners::claim(db, &lease, &claim).await })
         });
-        claim.await
+        change.await
     }
 
-    async fn claimant(
-        &self,
-        owner: &AssemblyName,
-        natural_id: &str,
-    ) -> Result<Option<AssemblyName>, StoreError> {
-        let (owner, natural_id) = (owner.clone(), natural_id.to_owned());
-        let found = self
-            .readers
-            .read(move |db| Box::pin(async move { owners::claimant(db, &owner, &natural_id).await }));
+    async fn claimants(&self, natural_id: &str) -> Result<Vec<Claimant>, StoreError> {
+        let natural_id = natural_id.to_owned();
+        let found =
+            self.readers.read(move |db| Box::pin(async move { owners::claimants(db, &natural_id).await }));
         found.await
     }
 

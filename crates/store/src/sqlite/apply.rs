@@ -88,7 +88,7 @@ impl Applier<'_> {
             Change::PutVersion(record) => self.put_version(record),
             Change::PutElement(record) => self.put_part(PUT_ELEMENT, &record.name, to_json(record)?),
             Change::DropElement(name) => self.drop_element(name),
-            Change::Claim(natural_id) => match owners::put(self.db, self.scope, natural_id) {
+            Change::Claim(claim) => match owners::put(self.db, self.scope, claim) {
                 Ok(()) => Ok(Applied::Yes),
                 Err(Fault::Store(StoreError::Claimed { .. })) => Ok(Applied::Taken),
                 Err(Fault::Store(_)) => Ok(Applied::Orphan),

@@ -49,6 +49,7 @@ use self::open::Opened;
 use self::readers::Readers;
 use self::writer::{QueuedWrite, Wipes, Writer, WriterThread};
 use crate::batch::{Batch, Change};
+use crate::claim::{Claim, Claimant};
 use crate::error::StoreError;
 use crate::fence::Fence;
 use crate::holder::Holder;
@@ -289,18 +290,14 @@ impl Store for SqliteStore {
         self.readers.read(move |db| owners::owned(db, &owner, &after, limit)).await
     }
 
-    async fn claim(&self, lease: &Lease, natural_id: &str) -> Result<(), StoreError> {
-        let (lease, natural_id) = (lease.clone(), natural_id.to_owned());
-        self.write(move |db| owners::claim(db, &lease, &natural_id)).await
+    async fn claim(&self, lease: &Lease, claim: &Claim) -> Result<(), StoreError> {
+        let (lease, claim) = (lease.clone(), claim.clone());
+        self.write(move |db| owners::claim(db, &lease, &claim)).await
     }
 
-    async fn claimant(
-        &self,
-        owner: &AssemblyName,
-        natural_id: &str,
-    ) -> Result<Option<AssemblyName>, StoreError> {
-        let (owner, natural_id) = (owner.clone(), natural_id.to_owned());
-        self.readers.read(move |db| owners::claimant(db, &owner, &natural_id)).await
+    async fn claimants(&self, natural_id: &str) -> Result<Vec<Claimant>, StoreError> {
+        let natural_id = natural_id.to_owned();
+        self.readers.read(move |db| owners::claimants(db, &natural_id)).await
     }
 
     async fn put_document(

@@ -7,43 +7,42 @@ use windlass_model::AssemblyName;
 use super::fault::{Fault, Outcome};
 use super::leases::check_lease;
 use super::row::rows;
+use crate::claim::{Claim, Claimant};
 use crate::error::StoreError;
 use crate::lease::Lease;
 use crate::request::no_owner;
 use crate::snapshot::Owned;
 
 /// Checks that `lease` is the current lease, and gives the assembly of the lease a natural id. See [`put`].
-pub(super) fn claim(db: &Connection, lease: &Lease, natural_id: &str) -> Outcome<()> {
+pub(super) fn claim(db: &Connection, lease: &Lease, claim: &Claim) -> Outcome<()> {
     check_lease(db, lease)?;
-    put(db, &lease.scope, natural_id)
+    put(db, &lease.scope, claim)
 }
 
-/// Gives the assembly `scope` a natural id. Returns an error if the assembly has no owner, or if another assembly of
-/// the same owner has this natural id. The function checks no lease, so the caller must have checked the lease on
-/// `scope`.
-pub(super) fn put(db: &Connection, scope: &AssemblyName, natural_id: &str) -> Outcome<()> {
+/// Gives the assembly `scope` a natural id. Returns an error if the assembly has no owner, or if another assembly has
+/// this natural id and `claim` does not permit it. The function checks no lease, so the caller must have checked the
+/// lease on `scope`.
+pub(super) fn put(db: &Connection, scope: &AssemblyName, claim: &Claim) -> Outcome<()> {
     let name = scope.as_str();
     let sql = "SELECT owner FROM assembly WHERE name = ?1 AND owner IS NOT NULL";
     let owner: Option<String> = db.prepare_cached(sql)?.query_row([name], |row| row.get(0)).optional()?;
     let owner = owner.map(|owner| assembly_name(&owner)).transpose()?.ok_or_else(|| no_owner(scope))?;
-    if let Some(by) = claimant(db, &owner, natural_id)?.filter(|by| by != scope) {
-        return Err(Fault::Store(StoreError::Claimed { owner, natural_id: natural_id.to_owned(), by }));
+    let natural_id = &claim.natural_id;
+    let mut others = claimants(db, natural_id)?.into_iter().filter(|other| other.assembly != *scope);
+    if let Some(Claimant { assembly: by, owner }) = others.find(|other| !claim.permits(&owner, other)) {
+        return Err(Fault::Store(StoreError::Claimed { owner, natural_id: natural_id.clone(), by }));
     }
     db.prepare_cached("UPDATE assembly SET natural_id = ?2 WHERE name = ?1")?.execute((name, natural_id))?;
     Ok(())
 }
 
-/// Returns the assembly of `owner` that has the given natural id. Returns `None` if no assembly of this owner has
-/// the id. An owner is an assembly, such as the factory of an application.
-pub(super) fn claimant(
-    db: &Connection,
-    owner: &AssemblyName,
-    natural_id: &str,
-) -> Outcome<Option<AssemblyName>> {
-    let sql = "SELECT name FROM assembly WHERE owner = ?1 AND natural_id = ?2";
-    let name: Option<String> =
-        db.prepare_cached(sql)?.query_row((owner.as_str(), natural_id), |row| row.get(0)).optional()?;
-    name.map(|name| assembly_name(&name)).transpose()
+/// Returns the assemblies that have the given natural id, sorted by name.
+pub(super) fn claimants(db: &Connection, natural_id: &str) -> Outcome<Vec<Claimant>> {
+    let sql = "SELECT name, owner FROM assembly WHERE natural_id = ?1 ORDER BY name";
+    rows(&mut *db.prepare_cached(sql)?, [natural_id], |row| {
+        let (name, owner): (String, String) = (row.get(0)?, row.get(1)?);
+        Ok(Claimant { assembly: assembly_name(&name)?, owner: assembly_name(&owner)? })
+    })
 }
 
 /// Reads up to `limit` assemblies of `owner` whose names come after `after`, sorted by name. If `after` is empty, the

@@ -20,6 +20,7 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use super::records::Records;
 use crate::batch::{Batch, Change};
+use crate::claim::{Claim, Claimant};
 use crate::error::StoreError;
 use crate::fence::Fence;
 use crate::holder::{Holder, Processes, SystemProcesses};
@@ -388,19 +389,15 @@ impl Store for MemoryStore {
         Ok(all.filter(|of| after.is_none_or(|after| of.assembly > *after)).take(limit).collect())
     }
 
-    async fn claim(&self, lease: &Lease, natural_id: &str) -> Result<(), StoreError> {
+    async fn claim(&self, lease: &Lease, claim: &Claim) -> Result<(), StoreError> {
         self.alive().await;
         let mut state = self.state();
         state.standing(lease)?;
-        state.records.claim(&lease.scope, natural_id)
+        state.records.claim(&lease.scope, claim)
     }
 
-    async fn claimant(
-        &self,
-        owner: &AssemblyName,
-        natural_id: &str,
-    ) -> Result<Option<AssemblyName>, StoreError> {
-        Ok(self.state().records.claimant(owner, natural_id))
+    async fn claimants(&self, natural_id: &str) -> Result<Vec<Claimant>, StoreError> {
+        Ok(self.state().records.claimants(natural_id))
     }
 
     async fn put_document(

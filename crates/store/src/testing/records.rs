@@ -16,6 +16,7 @@ use windlass_secret::{SecretRef, Sensitive};
 
 use super::table::Table;
 use crate::batch::{Batch, Change, Forgotten};
+use crate::claim::{Claim, Claimant};
 use crate::error::StoreError;
 use crate::rename::Rename;
 use crate::request::{self, no_owner};
@@ -125,7 +126,7 @@ impl Records {
                 self.elements.drop(&name);
                 self.instances.drop(&name);
             }
-            Change::Claim(natural_id) => self.claims.put(scope.clone(), natural_id),
+            Change::Claim(claim) => self.claims.put(scope.clone(), claim.natural_id),
             Change::PutInstance(record) => self.instances.put(record.element.clone(), *record),
             Change::PutPair(record) => self.pairs.put(record.key.clone(), *record),
             Change::DropPair(key) => self.pairs.drop(&key),
@@ -237,9 +238,9 @@ impl Records {
 
     fn is_taken(&self, scope: &AssemblyName, change: &Change) -> bool {
         match change {
-            Change::Claim(natural_id) => {
+            Change::Claim(claim) => {
                 let owner = self.assemblies.get(scope).and_then(|record| record.owner.as_ref());
-                owner.and_then(|owner| self.claimant(owner, natural_id)).is_some_and(|by| by != *scope)
+                owner.is_some_and(|owner| self.refusing(scope, owner, claim).is_some())
             }
             Change::PutProcess(record) => {
                 self.processes.get(&record.id).is_some_and(|old| old.assembly != record.assembly)
@@ -519,24 +520,35 @@ impl Records {
     }
 
     /// Gives an assembly a natural id. The assembly must have an owner.
-    pub(super) fn claim(&mut self, name: &AssemblyName, natural_id: &str) -> Result<(), StoreError> {
+    pub(super) fn claim(&mut self, name: &AssemblyName, claim: &Claim) -> Result<(), StoreError> {
         let owner = self.assemblies.get(name).and_then(|record| record.owner.clone());
         let owner = owner.ok_or_else(|| no_owner(name))?;
-        match self.claimant(&owner, natural_id) {
-            Some(by) if by != *name => {
-                Err(StoreError::Claimed { owner, natural_id: natural_id.to_owned(), by })
-            }
-            _ => {
-                self.claims.put(name.clone(), natural_id.to_owned());
-                self.keep();
-                Ok(())
-            }
+        let natural_id = claim.natural_id.clone();
+        if let Some(Claimant { assembly: by, owner }) = self.refusing(name, &owner, claim) {
+            return Err(StoreError::Claimed { owner, natural_id, by });
         }
+        self.claims.put(name.clone(), natural_id);
+        self.keep();
+        Ok(())
     }
 
-    pub(super) fn claimant(&self, owner: &AssemblyName, natural_id: &str) -> Option<AssemblyName> {
-        let found = self.owned(owner).into_iter().find(|of| of.natural_id.as_deref() == Some(natural_id));
-        Some(found?.assembly)
+    /// Returns an assembly that has the claimed natural id, and that the claim of the assembly `name` of `owner` does
+    /// not permit.
+    fn refusing(&self, name: &AssemblyName, owner: &AssemblyName, claim: &Claim) -> Option<Claimant> {
+        let mut claimants = self.claimants(&claim.natural_id).into_iter();
+        claimants.find(|other| other.assembly != *name && !claim.permits(owner, other))
+    }
+
+    /// Returns the assemblies that have a natural id, sorted by name.
+    pub(super) fn claimants(&self, natural_id: &str) -> Vec<Claimant> {
+        let has_it = |record: &&AssemblyRecord| {
+            self.claims.get(&record.name).is_some_and(|claimed| claimed == natural_id)
+        };
+        let records = self.assemblies.values().filter(has_it);
+        let claimant = |record: &AssemblyRecord| {
+            Some(Claimant { assembly: record.name.clone(), owner: record.owner.clone()? })
+        };
+        records.filter_map(claimant).collect()
     }
 
     /// Returns the assemblies of an owner, sorted by name.

@@ -17,8 +17,8 @@ use windlass_secret::{SecretRef, Sensitive};
 use windlass_store::testing::conformance::Harness;
 use windlass_store::testing::{CountingEntropy, Graveyard, ManualClock, MemoryStore, SkewedClock, samples};
 use windlass_store::{
-    Batch, Change, History, Holder, Lease, LeaseTerms, Owned, ProcessHistory, Snapshot, Store, StoreError,
-    Ticket, Watch,
+    Batch, Change, Claim, Claimant, History, Holder, Lease, LeaseTerms, Owned, ProcessHistory, Snapshot,
+    Store, StoreError, Ticket, Watch,
 };
 
 /// A store that forwards most calls to another store. It checks each batch itself, and has its own watches.
@@ -107,8 +107,8 @@ implement! {
         referrers(scope: &AssemblyName) -> Vec<AssemblyName>;
         former_referrers(scope: &AssemblyName) -> Vec<AssemblyName>;
         owned(owner: &AssemblyName, after: Option<&AssemblyName>, limit: usize) -> Vec<Owned>;
-        claim(lease: &Lease, natural_id: &str) -> ();
-        claimant(owner: &AssemblyName, natural_id: &str) -> Option<AssemblyName>;
+        claim(lease: &Lease, claim: &Claim) -> ();
+        claimants(natural_id: &str) -> Vec<Claimant>;
         put_document(draft: DocumentDraft, packages: Vec<PackageRecord>) -> Revision;
         drop_document(key: &DocumentKey, expected: Expected) -> ();
         document(key: &DocumentKey) -> Option<DocumentRecord>;

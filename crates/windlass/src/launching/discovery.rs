@@ -20,9 +20,9 @@ use windlass_store::{Snapshot, Store, StoreError};
 use super::desired::{Inputs, Launchable, desired};
 use super::error::{LaunchError, described};
 use super::launcher::{Launcher, location_of, taken_names};
-use super::managed::{Decision, known};
+use super::managed::{Decision, Known, known};
+use super::relatives::{Relatives, is_stated, statement};
 use super::title::free;
-use super::twin::Twins;
 use crate::error::Error;
 
 /// Maximum number of found instances that are recorded concurrently.
@@ -115,28 +115,33 @@ impl Launcher<'_> {
         let environment = self.environment_of(factory).await?;
         let store = self.windlass.store_of(factory).await?;
         let engine = self.windlass.engine(store.clone());
-        let before = known(&*store, factory).await?;
+        let snapshot = self.windlass.open_snapshot(factory).await?;
+        let before = (known(&*store, factory).await?, Relatives::of(&*store, &snapshot).await?);
         let mut found = inventory(&engine, factory, stop).await?.map_err(|failure| {
             LaunchError::Discovery { factory: factory.clone(), failure: Box::new(failure) }
         })?;
+        // The factory may have another configuration now.
+        let snapshot = self.windlass.open_snapshot(factory).await?;
         let mut known = known(&*store, factory).await?;
-        // The script may have listed instances that were destroyed while it ran.
-        let is_removed = |natural: &String| {
-            before.by_natural.contains_key(natural) && !known.by_natural.contains_key(natural)
+        let relatives = Relatives::of(&*store, &snapshot).await?;
+        // The script may have listed instances that were destroyed while it ran, through this or another factory.
+        let has = |(known, relatives): (&Known, &Relatives), natural: &str| {
+            known.by_natural.contains_key(natural) || relatives.have(natural)
         };
+        let is_removed =
+            |natural: &String| has((&before.0, &before.1), natural) && !has((&known, &relatives), natural);
         found.retain(|found| !is_removed(&found.natural));
         let published = self.windlass.applications().find(&discovery.application.value, None).await?;
         let application = Launchable::new(&published, self.windlass.drivers())?;
         let holder = self.windlass.holder();
-        let snapshot = self.windlass.open_snapshot(factory).await?;
         let hidden = Redactor::new(secrets(&snapshot));
-        // Another command may take a name in the meantime. The adoption is then refused, and the next
-        // discovery tries it again. The names are read before the twins: if a twin adopts an instance after its
-        // applications are read here, it takes the name that this discovery also chooses for the instance.
+        // Another command may take a name or claim an instance in the meantime. The adoption is then refused, and the
+        // next discovery tries it again.
         let mut taken = taken_names(&*store).await?;
-        let twins = Twins::of(&*store, &snapshot).await?;
-        known.launching.extend_from_slice(&twins.launching);
-        let exported = exported_of(&*store, &snapshot.assembly, &twins).await?;
+        let launching = before.0.launching.iter().chain(before.1.all_launching());
+        let removed = launching.into_iter().find(|name| !taken.contains(*name));
+        known.launching.extend_from_slice(&relatives.launching_of_twins);
+        let exported = exported_of(&*store, &snapshot.assembly, &relatives).await?;
         let search = Search {
             launcher: self,
             recorder: FoundRecorder::new(&engine, &holder),
@@ -146,6 +151,7 @@ impl Launcher<'_> {
             application: &application,
             dry_run,
             exported: &exported,
+            same_ids: &same_ids,
             stop,
         };
         let mut decided = Vec::new();
@@ -188,8 +194,27 @@ impl Launcher<'_> {
                     view.problem = Some(waits_for(&known.launching));
                     None
                 }
-                Decision::New if let Some(refusal) = twins.refusal(factory, &found.natural, &same_ids) => {
+                Decision::New if let Some(launched) = removed => {
+                    view.result = "waits";
+                    view.problem = Some(format!(
+                        "`{launched}` was removed during the discovery, and its launch may have made it; if it still \
+                         exists, the next discovery adopts it"
+                    ));
+                    None
+                }
+                Decision::New
+                    if let Some(refusal) = relatives.refusal(factory, &found.natural, &same_ids) =>
+                {
                     view.problem = Some(refusal);
+                    None
+                }
+                Decision::New if let launching @ [_, ..] = relatives.launching(&found.natural, &same_ids) => {
+                    view.result = "waits";
+                    let adopt = statement(factory, &found.natural);
+                    view.problem = Some(format!(
+                        "{}; if it is another instance, adopt it with {adopt}",
+                        waits_for(launching)
+                    ));
                     None
                 }
                 Decision::New if dry_run => None,
@@ -268,6 +293,8 @@ struct Search<'a> {
     dry_run: bool,
     /// The exports of applications whose instances the factory may find. Each key is the natural id of an instance.
     exported: &'a BTreeMap<String, Vec<Export>>,
+    /// The field of [`DiscoverOptions`].
+    same_ids: &'a [String],
     stop: &'a Stop,
 }
 
@@ -338,7 +365,8 @@ impl Search<'_> {
         let exports = self.exports_of(&found).unwrap_or_default().iter();
         let exported: Vec<ExportedInstance> =
             exports.filter(|export| export.is_same_instance).map(|export| export.instance.clone()).collect();
-        match self.recorder.adopt(desired, found, &exported).await? {
+        let same_id = is_stated(&found.natural, self.same_ids);
+        match self.recorder.adopt(desired, found, &exported, same_id).await? {
             Ok(()) => (view.name, view.result) = (Some(name), "adopted"),
             Err(failure) => view.problem = Some(described(&failure)),
         }
@@ -359,12 +387,12 @@ struct Export {
 async fn exported_of(
     store: &dyn Store,
     factory: &AssemblyRecord,
-    twins: &Twins,
+    relatives: &Relatives,
 ) -> Result<BTreeMap<String, Vec<Export>>, StoreError> {
     let mut exported = BTreeMap::<String, Vec<Export>>::new();
     for instance in exported_instances(store).await? {
         if instance.may_be_found_by(factory) {
-            let of_twin = instance.is_owner_here && twins.names.contains(&instance.owner);
+            let of_twin = instance.is_owner_here && relatives.twins.contains(&instance.owner);
             let is_same_instance = of_twin || instance.belongs_to(factory);
             exported
                 .entry(instance.natural_id.clone())

@@ -6,7 +6,7 @@ use serde_json::Value;
 use windlass_driver::{Package, location};
 use windlass_engine::{
     Absence, BaseVersion, CheckEnd, Checked, Consent, EngineError, Request, Stop, check as check_health,
-    is_destroyed,
+    is_destroyed, parameters_of,
 };
 use windlass_manifest::Role;
 use windlass_manifest::environment::Environment;
@@ -22,7 +22,6 @@ use windlass_store::{Snapshot, Store, StoreError};
 
 use super::desired::{Inputs, Launchable, Services, desired};
 use super::error::LaunchError;
-use super::parameters::given;
 use super::title::free;
 use crate::applications::{ApplicationError, PublishedApplication};
 use crate::error::Error;
@@ -334,7 +333,7 @@ impl<'w> Launcher<'w> {
         let from = launched_from(&snapshot)?;
         is_launched(&snapshot)?;
         let application = Launchable::new(published, self.windlass.drivers())?;
-        let before = given(&snapshot);
+        let before = parameters_of(&snapshot);
         let (mut parameters, dropped): (BTreeMap<String, Value>, BTreeMap<String, Value>) =
             before.clone().into_iter().partition(|(pin, _)| application.checked.parameter(pin).is_some());
         parameters.extend(input.parameters.clone());

@@ -9,9 +9,8 @@
 //! | `codes`, `error` | the errors, and their codes |
 //! | `title` | names of new assemblies |
 //! | `desired` | the engine's input for an application |
-//! | `parameters` | the parameters of an application, with the values of its secrets |
 //! | `managed` | the recorded applications of a factory |
-//! | `twin` | other factories that manage the same instances |
+//! | `relatives` | other factories of the same manifest, which may manage the same instances |
 //! | `discovery` | discovery by the script of a factory, and adoption of the found instances |
 //! | `launcher` | [`Launcher`]: launches, reconfigurations and checks |
 //! | `commands` | commands of applications, and their results |
@@ -25,9 +24,8 @@ mod error;
 mod jobs;
 mod launcher;
 mod managed;
-mod parameters;
+mod relatives;
 mod title;
-mod twin;
 
 pub(crate) use commands::{Called, called, commands};
 pub use commands::{CalledCommandView, CommandView, CommandsView};

@@ -31,7 +31,7 @@ impl Windlass {
         &self,
         input: &AssemblyInput,
     ) -> Result<(PlanView, SavedPlan, Diagnostics), Error> {
-        let (desired, warnings) = self.desired(input).await?;
+        let (desired, warnings) = self.desired(input, &Stop::default()).await?;
         let assembly = desired.topology.name().clone();
         let root = desired.topology.root();
         let is_secret = |name: &str| {
@@ -147,7 +147,7 @@ impl Windlass {
         given: &AssemblyInput,
         stop: &Stop,
     ) -> Result<Started, Error> {
-        let (request, warnings) = self.saved_request(saved, given).await?;
+        let (request, warnings) = self.saved_request(saved, given, stop).await?;
         let protection = self.protection(&request).await?;
         let started = match &saved.up {
             Some(_) => self.bring_up(&saved.assembly, request, warnings, stop).await,
@@ -166,22 +166,27 @@ impl Windlass {
         saved: &SavedPlan,
         given: &AssemblyInput,
     ) -> Result<(PlanView, Diagnostics), Error> {
-        let (request, warnings) = self.saved_request(saved, given).await?;
+        let (request, warnings) = self.saved_request(saved, given, &Stop::default()).await?;
         let protection = self.protection(&request).await?;
         let preview = self.preview_up(&saved.assembly, request).await;
         let preview = preview.map_err(|error| saved.explain(error))?;
         Ok((PlanView::of(saved.assembly.clone(), preview).with_protection(protection), warnings))
     }
 
-    /// Submits a request to execute a saved plan.
+    /// Submits a request to execute a saved plan. `stop` ends a search for the target of a reference.
     ///
     /// # Errors
     ///
     /// Fails if the plan belongs to another project, or if the plan's inputs or the assembly have changed since the
     /// plan was saved. Also fails if `given` lacks a secret of the plan. Other problems are found when the request
     /// is executed.
-    pub async fn ask_to_apply(&self, saved: &SavedPlan, given: &AssemblyInput) -> Result<Pending<'_>, Error> {
-        let (request, warnings) = self.saved_request(saved, given).await?;
+    pub async fn ask_to_apply(
+        &self,
+        saved: &SavedPlan,
+        given: &AssemblyInput,
+        stop: &Stop,
+    ) -> Result<Pending<'_>, Error> {
+        let (request, warnings) = self.saved_request(saved, given, stop).await?;
         self.ask_for_new(&saved.assembly, request, warnings).await
     }
 
@@ -191,6 +196,7 @@ impl Windlass {
         &self,
         saved: &SavedPlan,
         given: &AssemblyInput,
+        stop: &Stop,
     ) -> Result<(Request, Diagnostics), Error> {
         let here = self.base(&saved.assembly).await?;
         let same = match (&saved.base.store, &here.store) {
@@ -209,7 +215,7 @@ impl Windlass {
         refuse(self.processes_since(saved).await?)?;
         refuse(saved.moved_sections(&self.project))?;
         saved.check_secrets(given)?;
-        let (request, warnings, moved) = self.rebuilt(saved, given).await?;
+        let (request, warnings, moved) = self.rebuilt(saved, given, stop).await?;
         refuse(moved)?;
         let expected = PlanFingerprint::of(&saved.plan, Some(&saved.changes));
         let request = match &saved.observed {
@@ -230,10 +236,11 @@ impl Windlass {
         &self,
         saved: &SavedPlan,
         given: &AssemblyInput,
+        stop: &Stop,
     ) -> Result<(Request, Diagnostics, Vec<String>), Error> {
         if let Some(recipe) = &saved.up {
             let input = saved.input(recipe, self.project.root(), given);
-            let (desired, warnings) = self.desired(&input).await?;
+            let (desired, warnings) = self.desired(&input, stop).await?;
             let mut moved = saved.moved_files(&desired);
             if moved.is_empty() {
                 moved = self.references_since(saved).await?;

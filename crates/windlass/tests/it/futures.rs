@@ -15,7 +15,7 @@ fn all_are_send(windlass: &Windlass, name: &AssemblyName, input: AssemblyInput, 
     let stop = &Stop::default();
     let [first, second] = started;
     is_send(windlass.plan(&input));
-    is_send(windlass.ask_up(&input));
+    is_send(windlass.ask_up(&input, stop));
     is_send(windlass.plan_to_save(&input));
     is_send(windlass.up(input, stop));
     is_send(windlass.change(name, Request::from(Intent::Down), stop));

@@ -12,6 +12,7 @@ mod lifecycle;
 #[cfg(feature = "docker")]
 mod locations;
 mod pages;
+mod panicking;
 mod project;
 mod shop;
 mod traits;

@@ -321,6 +321,114 @@ fn what_a_failed_launch_has_made_is_not_adopted() {
     assert!(env.ok(&["app", "discover", "factory"]).out().contains("adopted"));
 }
 
+/// The discovery script of a twin lists a machine that is destroyed while the script runs. The machine is not adopted.
+#[test]
+fn a_machine_of_a_twin_that_is_destroyed_during_a_discovery_is_not_adopted() {
+    let env = cloud();
+    let hold = "trace(\"listed\")\nwhile os.path.exists(path(\"hold\")): time.sleep(0.05)";
+    env.edit("scripts/vm/discover.py", "trace(\"discovered\")", hold);
+    let listed = "state({\"ip\": \"203.0.113.9\", \"size\": \"small\"})";
+    env.edit("scripts/vm/discover.py", "state(read(id))", listed);
+    env.ok(&["app", "publish", "factory.yaml", "--name", "VM Factory", "--scripts", "scripts"]);
+    second_factory(&env, "staging", "cloud");
+    env.ok(&["app", "launch", "VM", "-p", "configuration.size=small", "--env", "default"]);
+    env.write("cloud/hold", "");
+    let discovery = env.spawn(&["app", "discover", "staging"]);
+    until("the machine is listed", || trace(&env).contains(&"listed".to_owned()));
+    env.ok(&["app", "destroy", "vm"]);
+    std::fs::remove_file(env.path("cloud/hold")).unwrap();
+    let run = discovery.end();
+    assert_eq!((run.code(), run.out().as_str()), (Some(0), ""), "{run}");
+    assert_eq!(env.json(&["status"])["assemblies"].as_array().unwrap().len(), 2);
+}
+
+/// Returns the cloud with a second factory `other`, which finds the same machines and differs in one value. An
+/// application of the first factory is being launched: the machine `i-one` exists, and the launch script runs until
+/// the file `cloud/hold` is removed.
+fn launching_elsewhere() -> (TestEnv, crate::run::Running) {
+    let env = cloud();
+    let hold =
+        "    trace(\"made\")\n    while os.path.exists(path(\"hold\")): time.sleep(0.05)\n    answers[id] =";
+    env.edit("scripts/vm/launch.py", "    answers[id] =", hold);
+    publish(&env);
+    std::os::unix::fs::symlink(env.path("cloud"), env.path("link")).unwrap();
+    second_factory(&env, "other", "link");
+    env.write("cloud/hold", "");
+    let launch = ["app", "launch", "VM", "--name", "one", "--env", "default", "-p", "configuration.id=i-one"];
+    let launch = env.spawn(&launch);
+    until("the machine is made", || trace(&env).contains(&"made".to_owned()));
+    (env, launch)
+}
+
+/// A machine that an unfinished launch of another factory has made is not adopted.
+#[test]
+fn what_a_launch_of_another_factory_makes_is_not_adopted() {
+    let (env, launch) = launching_elsewhere();
+    let discovered = env.run(&["app", "discover", "other"]);
+    std::fs::remove_file(env.path("cloud/hold")).unwrap();
+    assert_snapshot!(discovered.out(), @"i-one: waits: the launch of `one` may have made it; finish it with `windlass retry one`, or end it with `windlass app destroy one`; if it is another instance, adopt it with `windlass app discover other --same-id 'i-one'`");
+    let launch = launch.end();
+    assert_eq!(launch.code(), Some(0), "{launch}");
+    assert!(env.run(&["app", "discover", "other"]).out().contains("has the same natural id"));
+}
+
+/// The user states that a machine is not the one of an unfinished launch of another factory, and the machine is adopted.
+/// The launch then reports the same natural id. It succeeds, and the log contains a warning.
+#[test]
+fn a_launch_gets_the_id_of_a_machine_of_another_cloud() {
+    let (env, launch) = launching_elsewhere();
+    assert_snapshot!(env.ok(&["app", "discover", "other", "--same-id", "i-one"]).out(), @"i-one: adopted, application `machine-i-one`");
+    std::fs::remove_file(env.path("cloud/hold")).unwrap();
+    let launch = launch.end();
+    assert_eq!(launch.code(), Some(0), "{launch}");
+    let log = env.ok(&["log", "one"]);
+    let warning = "`machine-i-one`, an application of the factory `other`, has the same natural id `i-one`; if they are \
+                   one instance,";
+    assert!(log.out().contains(warning), "{log}");
+}
+
+/// Two factories of one manifest find overlapping sets of machines, all with the same name. Their discoveries run at
+/// the same time. Each machine becomes one application.
+#[test]
+fn of_two_discoveries_at_once_one_adopts_each_of_many_machines_of_one_name() {
+    let env = cloud();
+    for at in 0..30 {
+        env.write(&format!("cloud/i-{at:02}"), r#"{"ip": "203.0.113.8", "size": "huge"}"#);
+    }
+    let hold = "found = found[1:] if cloud.endswith('link') else found\ntrace(\"discovered\")\nwhile \
+                os.path.exists(path(\"hold\")): time.sleep(0.005)";
+    env.edit("scripts/vm/discover.py", "trace(\"discovered\")", hold);
+    env.edit("scripts/vm/discover.py", "name=\"machine \" + id", "name=\"web\"");
+    env.ok(&["app", "publish", "factory.yaml", "--name", "VM Factory", "--scripts", "scripts"]);
+    env.ok(&["app", "reconfigure", "factory", "--latest"]);
+    std::os::unix::fs::symlink(env.path("cloud"), env.path("link")).unwrap();
+    second_factory(&env, "other", "link");
+    env.write("cloud/hold", "");
+    let both = ["factory", "other"].map(|factory| env.spawn(&["app", "discover", factory]));
+    until("both have listed", || trace(&env).iter().filter(|line| *line == "discovered").count() == 2);
+    std::fs::remove_file(env.path("cloud/hold")).unwrap();
+    let runs = both.map(|discovery| discovery.end().to_string());
+    let adopted = |id: &str| {
+        let line = format!("{id}: adopted");
+        runs.iter().filter(|run| run.contains(&line)).count()
+    };
+    let doubled: Vec<String> = (0..30).map(|at| format!("i-{at:02}")).filter(|id| adopted(id) > 1).collect();
+    assert!(doubled.is_empty(), "{doubled:?}\n{}\n{}", runs[0], runs[1]);
+}
+
+/// The launch script of a twin reports the machine of an application of the first factory. The launch fails.
+#[test]
+fn a_launch_of_a_twin_does_not_get_a_machine_of_the_first() {
+    let env = cloud();
+    second_factory(&env, "staging", "cloud");
+    env.ok(&["app", "launch", "VM", "--name", "one", "--env", "default", "-p", "configuration.id=i-one"]);
+    let second = ["app", "launch", "VM", "--name", "two", "--env", "staging", "-p", "configuration.id=i-one"];
+    let run = env.run(&second);
+    assert_eq!(run.code(), Some(1), "{run}");
+    let failure = run.to_string().lines().find(|line| line.contains("natural id")).map(str::to_owned);
+    assert_snapshot!(failure.unwrap_or_default(), @"failed    vm Install: its driver reports the natural id `i-one`, which `one` has, an application of the factory `factory` with the same configuration; if the launch made something new, nothing manages it");
+}
+
 #[test]
 fn a_stop_ends_a_discovery_that_hangs() {
     let env = cloud();

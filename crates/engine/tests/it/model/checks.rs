@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::{BoxFuture, join_all};
 use proptest::prelude::*;
 use windlass_driver::{Placement, Purpose};
-use windlass_engine::{DiscoveryQuery, Seen};
+use windlass_engine::{DiscoveryQuery, Seen, Stop};
 use windlass_lifecycle::testing::{few, has_order, versions};
 use windlass_model::Topology;
 use windlass_model::record::{Effect, FailureKind, Intent, ProcessStatus};
@@ -77,7 +77,7 @@ impl Question {
                 purpose: Purpose::Reference,
                 store: Some(session.rig.store.id().clone()),
             };
-            let found = engine.env.discover(&quest).await.expect("its job runs");
+            let found = engine.env.discover(&quest, &Stop::default()).await.expect("its job runs");
             assert_eq!(found.iter().map(|found| found.natural.as_str()).collect::<Vec<_>>(), [what]);
         });
         match self.killed {

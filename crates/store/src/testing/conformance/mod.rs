@@ -113,7 +113,8 @@ macro_rules! conformance_facts {
                 are_ended_by_their_assembly_alone, are_told_in_the_feed;
             documents: documents_are_put_if_as_expected, documents_are_read_in_pages, documents_keep_their_packages,
                 documents_have_a_secret_part, documents_are_put_in_batches, documents_go_with_their_assembly;
-            owners: owners_list_their_assemblies, a_natural_id_is_claimed_once, a_batch_claims_a_natural_id;
+            owners: owners_list_their_assemblies, a_natural_id_is_claimed_once, a_batch_claims_a_natural_id,
+                a_natural_id_can_be_shared_with_other_owners;
             renames: all_records_get_the_new_name, records_that_name_it_follow, the_old_name_brings_all_back,
                 renames_need_a_free_name_and_all_leases;
             secrets: are_opened_by_name_and_by_assembly, are_not_loaded_with_sealed_records, are_dropped_alone,

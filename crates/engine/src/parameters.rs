@@ -1,4 +1,4 @@
-//! The parameters of an application, with the values of its secrets.
+//! The parameters of an assembly, with the values of its secrets.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,10 @@ use windlass_model::{PropertyName, Template};
 use windlass_secret::SecretRef;
 use windlass_store::Snapshot;
 
-/// Returns the recorded parameters of an application. The result contains the values of secrets, not references to
+/// Returns the recorded parameters of an assembly, such as a factory. The result contains the values of secrets, not references to
 /// them. A secret number or boolean is a text in the result, because every secret is stored as a text.
-pub(super) fn given(snapshot: &Snapshot) -> BTreeMap<String, Value> {
+#[must_use]
+pub fn parameters_of(snapshot: &Snapshot) -> BTreeMap<String, Value> {
     let root = snapshot.assembly.topology.root();
     let value = |(name, recorded): (&PropertyName, &Value)| {
         let property = root.and_then(|root| root.properties.get(name));
