@@ -40,10 +40,12 @@ windlass_source::codes! {
          unknown.\n\n\
          Resume that process with `windlass retry NAME`, with the name of the other assembly. Then run the \
          command again.";
-    UNFINISHED = "WL0507", "interrupted process",
-        "The last process of the assembly was interrupted, and `export` and `forget` need the \
-         outcome of all calls. Nothing was changed.\n\n\
-         Resume the process with `windlass retry NAME`, and run the command again. If its parts can't be \
+    UNFINISHED = "WL0507", "unfinished process or change",
+        "The last process of the assembly was interrupted, or an instance is still changing after a process that was \
+         stopped. `export`, `rename` and `forget` need the outcome of all calls. Nothing was changed.\n\n\
+         If an instance is still changing, run `windlass up` to keep the assembly, or `windlass down NAME` to remove it. \
+         Both wait for the end of the change. Then run the command again.\n\n\
+         If the process was interrupted, resume the process with `windlass retry NAME`, and run the command again. If its parts can't be \
          reached any more, `windlass forget NAME --force` removes the records of the whole assembly.";
     IMPORTED_BEFORE = "WL0508", "export that was imported before",
         "This export was imported into this store before; the message gives the time. The file describes the \

@@ -9,7 +9,7 @@ use windlass_model::assembly::Origin;
 use windlass_model::name::NameError;
 use windlass_model::record::{CallRecord, Failure, Intent};
 use windlass_model::{
-    AssemblyName, CallId, CommandId, CommandName, DescriptorName, ElementName, InstanceId, ProcessId,
+    Action, AssemblyName, CallId, CommandId, CommandName, DescriptorName, ElementName, InstanceId, ProcessId,
     RequestId, State, Timestamp,
 };
 use windlass_source::Code;
@@ -125,6 +125,16 @@ pub enum EngineError {
     /// A process of the assembly was interrupted and has not been resumed.
     #[error("`{0}` was interrupted; resume it first: `windlass retry {0}`")]
     Unfinished(AssemblyName),
+    /// No process of the assembly is open, but instances are still changing. The next intent waits for them.
+    #[error("{}", still_changing(.name, .calls, *.is_application))]
+    Converging {
+        /// The name of the assembly.
+        name: AssemblyName,
+        /// The changing elements, each with the action whose script has ended.
+        calls: Vec<(ElementName, Action)>,
+        /// Whether the assembly is a launched application.
+        is_application: bool,
+    },
     /// The export was imported before.
     #[error(
         "this export of `{name}` was imported already, at {at}, and can be imported only once: {}",
@@ -408,7 +418,7 @@ impl EngineError {
             Self::Referenced { .. } => codes::REFERENCED,
             Self::Entangled { .. } => codes::ENTANGLED,
             Self::Interrupted(_) => codes::INTERRUPTED,
-            Self::Unfinished(_) => codes::UNFINISHED,
+            Self::Unfinished(_) | Self::Converging { .. } => codes::UNFINISHED,
             Self::ImportedBefore { .. } => codes::IMPORTED_BEFORE,
             Self::AlreadyHere(_) => codes::ALREADY_HERE,
             Self::NameInUse { .. } => codes::NAME_IN_USE,
@@ -470,7 +480,8 @@ impl EngineError {
             Self::Store(StoreError::Key(error)) => error.is_input(),
             Self::Store(StoreError::Claimed { .. }) => true,
             Self::Store(_) | Self::Unreachable(_) | Self::Stopped => false,
-            Self::Entangled { .. } | Self::Interrupted(_) | Self::Unfinished(_) | Self::Busy { .. } => false,
+            Self::Entangled { .. } | Self::Interrupted(_) | Self::Busy { .. } => false,
+            Self::Unfinished(_) | Self::Converging { .. } => false,
             Self::NeedsDecision { .. } | Self::DamagedCall { .. } => false,
             Self::PackageGone(_) | Self::PackageUnreadable { .. } => false,
             Self::RequestEnded { .. } | Self::RequestUnreadable { .. } | Self::Pending { .. } => false,
@@ -649,6 +660,21 @@ fn unplaced(all: &[Unplaced]) -> String {
         format!("{origin}{} can't {what}: {}", names.join(", "), problem.why)
     };
     all.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn still_changing(name: &AssemblyName, calls: &[(ElementName, Action)], is_application: bool) -> String {
+    let calls: Vec<String> =
+        calls.iter().map(|(element, action)| format!("{action} of `{}`", element.local())).collect();
+    let (keep, remove) = if is_application {
+        (format!("windlass app reconfigure {name}"), format!("windlass app destroy {name}"))
+    } else {
+        ("windlass up".to_owned(), format!("windlass down {name}"))
+    };
+    format!(
+        "a change of `{name}` has not ended ({}); `{keep}` waits for its end and keeps `{name}`, and `{remove}` removes \
+         `{name}`",
+        calls.join(", ")
+    )
 }
 
 fn opened(commands: &[(CommandId, CommandName)]) -> String {

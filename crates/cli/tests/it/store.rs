@@ -158,6 +158,26 @@ fn a_store_that_is_gone() {
     assert_eq!(env.ok(&["status"]).stderr, "");
 }
 
+/// A user restores a backup of the store while a daemon runs, so another file has the path of the store. The daemon can
+/// never use its store again. It must end with an error, so that its supervisor starts it again with the new file.
+#[test]
+fn a_daemon_ends_if_its_store_is_replaced() {
+    let env = up();
+    env.ok(&["up", "small", "--queue"]);
+    let daemon = env.spawn(&["run"]);
+    until("the daemon uses the store", || daemon.stdout().contains("p2 completed"));
+    let (store, copy) = (env.path(".windlass/state.db"), env.path(".windlass/copy"));
+    fs::copy(&store, &copy).unwrap();
+    fs::rename(&copy, &store).unwrap();
+    for file in ["state.db-wal", "state.db-shm"] {
+        drop(fs::remove_file(env.path(&format!(".windlass/{file}"))));
+    }
+    let run = daemon.end();
+    assert_eq!(run.code(), Some(1), "{run}");
+    assert!(run.stderr.contains("error[WL0216]: the store is closed; open it again"), "{run}");
+    assert!(!run.stdout.contains("tries again"), "{run}");
+}
+
 #[test]
 fn a_key_at_another_place() {
     let env = TestEnv::small("effect: repeatable", &[("Install", "answer"), ("Uninstall", "")]);

@@ -24,6 +24,7 @@ use super::core::Engine;
 use super::env::resources;
 use super::look::{Answered, Checks, FailedJob, Line, Seen};
 use super::previous::{Records, SharedRecords};
+use super::unfinished::is_converging;
 use crate::error::EngineError;
 use crate::keeper::give_up;
 use crate::machine::Preparer;
@@ -351,6 +352,10 @@ fn open(snapshot: &Snapshot) -> Option<String> {
             process.title()
         )),
         None if snapshot.calls.is_empty() => None,
+        None if is_converging(snapshot) => Some(format!(
+            "a change of its instance has not ended, and the next command waits for it; `windlass status {name}` shows \
+             the call"
+        )),
         None => Some(format!("the outcome of a call is unknown; `windlass status {name}` shows the call")),
     }
 }

@@ -8,6 +8,7 @@ use windlass_model::{AssemblyName, ElementName, InstanceId, State};
 use windlass_store::{Batch, Holder, Lease, Snapshot};
 
 use super::references::{refuse_if_entangled, refuse_loss};
+use super::unfinished::refuse_unfinished;
 use super::upkeep::{Upkeep, give_back, unknown};
 use crate::error::{EngineError, Loss};
 use crate::keeper::give_up;
@@ -97,11 +98,10 @@ impl Upkeep<'_> {
         if part.is_some() && snapshot.assembly.application.is_some() {
             return Err(EngineError::PartOfApplication(name.clone()));
         }
-        let is_unfinished = !snapshot.calls.is_empty() || !snapshot.processes.is_empty();
         // If a part with open calls were forgotten, the next intent would settle these calls. Their results
         // would then be applied to the new record of the part.
-        if is_unfinished && (part.is_some() || !self.force) {
-            return Err(EngineError::Unfinished(name.clone()));
+        if part.is_some() || !self.force {
+            refuse_unfinished(&snapshot)?;
         }
         if self.force {
             return Ok(snapshot);

@@ -34,6 +34,7 @@ mod resume;
 mod settle;
 mod transfer;
 mod turn;
+mod unfinished;
 mod upkeep;
 mod versions;
 

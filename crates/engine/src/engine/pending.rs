@@ -118,7 +118,10 @@ impl PendingCalls {
                 // A later process continues with the part. The plan was made as if the part had failed.
                 let mut omitted = draft.undone.elements.iter_mut();
                 if let Some(change) = omitted.find(|change| change.element == element.name) {
-                    (change.kind, change.from) = (ElementChangeKind::Raised, element.state);
+                    change.from = element.state;
+                    if change.kind != ElementChangeKind::Removed {
+                        change.kind = ElementChangeKind::Raised;
+                    }
                 }
                 draft.world.elements.insert(element.name.clone(), element);
             }

@@ -200,7 +200,13 @@ impl Records<'_> {
             Intent::Retry => last_of_assembly(self.store, name).await?,
             _ => None,
         };
-        let incomplete = last.as_ref().filter(|process| process.status != ProcessStatus::Completed);
+        // A `down` needs no consent. But if a user has cancelled it, it may have been a mistake.
+        let is_cancelled_removal = |process: &ProcessRecord| {
+            process.intent == Intent::Down && process.status == ProcessStatus::Cancelled
+        };
+        let incomplete = last
+            .as_ref()
+            .filter(|process| process.status != ProcessStatus::Completed && !is_cancelled_removal(process));
         let permitted = incomplete.map(Consent::to_resume);
         let (limits, resumed) = last.map(retried).unwrap_or_default();
         let paused = self.paused(name).await?;

@@ -20,6 +20,7 @@ use windlass_store::{Lease, Snapshot, Store, StoreError};
 
 use super::draft::{Draft, called_on};
 use super::previous::Records;
+use super::unfinished::refuse_unfinished;
 use crate::error::{EngineError, Loss};
 use crate::keeper::Leases;
 use crate::values::offered;
@@ -185,8 +186,8 @@ pub(super) async fn refuse_if_entangled(store: &dyn Store, name: &AssemblyName) 
 /// no operation can be called on a missing assembly.
 ///
 /// # Errors
-/// [`EngineError::Interrupted`] if a process of one of these assemblies was interrupted, or an error of the
-/// store. After an error, all leases are released.
+/// [`EngineError::Interrupted`] if a process of one of these assemblies was interrupted, [`EngineError::Converging`] if
+/// an instance of one of them is still changing, or an error of the store. After an error, all leases are released.
 pub(super) async fn foreign_assemblies(
     records: &Records<'_>,
     leases: Vec<Lease>,
@@ -211,9 +212,10 @@ pub(super) async fn foreign_assemblies(
 
 async fn foreign(records: &Records<'_>, name: &AssemblyName) -> Result<Option<World>, EngineError> {
     let Some(snapshot) = records.store.load(name).await? else { return Ok(None) };
-    if !snapshot.calls.is_empty() || !snapshot.processes.is_empty() {
-        return Err(EngineError::Interrupted(name.clone()));
-    }
+    refuse_unfinished(&snapshot).map_err(|refusal| match refusal {
+        EngineError::Unfinished(name) => EngineError::Interrupted(name),
+        other => other,
+    })?;
     Ok(Some(records.loaded(snapshot).await?))
 }
 

@@ -12,6 +12,7 @@ use windlass_store::{Batch, Holder, Lease, Rename, Snapshot, StoreError};
 
 use super::moved::{Moved, with_moved};
 use super::references::{leave, refuse_if_entangled};
+use super::unfinished::refuse_unfinished;
 use super::upkeep::{Upkeep, give_back, unknown};
 use crate::error::{EngineError, MovedTo, NameUse};
 use crate::keeper::give_up;
@@ -110,20 +111,17 @@ impl Upkeep<'_> {
         Ok(others)
     }
 
-    /// Refuses an assembly that does not exist or has an interrupted process.
+    /// Refuses an assembly that does not exist or has an open process or call.
     async fn is_finished(&self, name: &AssemblyName) -> Result<(), EngineError> {
         match self.store.load_sealed(name).await? {
             None => Err(unknown(&**self.store, name).await?),
-            Some(found) if !found.calls.is_empty() || !found.processes.is_empty() => {
-                Err(EngineError::Unfinished(name.clone()))
-            }
-            Some(_) => Ok(()),
+            Some(found) => refuse_unfinished(&found),
         }
     }
 
-    /// Refuses the assembly `other` if it has an interrupted process, and its present records contain the old name. If
-    /// only its history contains the old name, the interrupted process does no harm, because the next intent does not
-    /// read the history.
+    /// Refuses the assembly `other` if it has an open process or call, and its present records contain the old name. If
+    /// only its history contains the old name, the open process does no harm, because the next intent does not read the
+    /// history.
     async fn is_finished_or_free_of(
         &self,
         renaming: &Renaming,
@@ -132,11 +130,7 @@ impl Upkeep<'_> {
         let Some(found) = self.store.load_sealed(other).await? else {
             return Err(unknown(&**self.store, other).await?);
         };
-        let is_finished = found.calls.is_empty() && found.processes.is_empty();
-        if is_finished || !is_mentioned(renaming, &found) {
-            return Ok(());
-        }
-        Err(EngineError::Unfinished(other.clone()))
+        if is_mentioned(renaming, &found) { refuse_unfinished(&found) } else { Ok(()) }
     }
 
     /// Refuses a name that an assembly has or had.

@@ -23,6 +23,7 @@ use super::moved::{self, Moved, with_moved};
 use super::previous::last_of_assembly;
 use super::references::{leave, refuse_if_entangled, refuse_loss, stays};
 use super::reserved::refuse_if_reserved;
+use super::unfinished::refuse_unfinished;
 use super::upkeep::{Upkeep, give_back, unknown};
 use crate::claim::claim_of;
 use crate::commands;
@@ -107,9 +108,7 @@ impl Upkeep<'_> {
         let Some(snapshot) = self.store.load(name).await? else {
             return Err(unknown(&**self.store, name).await?);
         };
-        if !snapshot.calls.is_empty() || !snapshot.processes.is_empty() {
-            return Err(EngineError::Unfinished(name.clone()));
-        }
+        refuse_unfinished(&snapshot)?;
         if !self.force {
             refuse_if_entangled(&**self.store, name).await?;
             refuse_loss(&**self.store, name, Loss::Exported).await?;

@@ -3,6 +3,7 @@
 mod applied_inputs;
 mod artifacts;
 mod changing;
+mod converging;
 mod crash;
 mod deciding;
 mod found;

@@ -62,6 +62,8 @@ struct Daemon<'a> {
     is_listed: bool,
     /// The error of the store that was reported last; `None` while the store works.
     trouble: Option<String>,
+    /// The error [`StoreError::Closed`], once the store has returned it: the store can never be used again.
+    closed: Option<StoreError>,
     roster: Roster,
     applications: Applications,
     duties: Duties,
@@ -148,7 +150,8 @@ pub async fn make_state(windlass: &Windlass) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// Fails if the store can't be created or read.
+/// Fails if the store can't be created or read. Also fails if another file has replaced the file of the store. A caller
+/// that starts the daemon again then uses the new file.
 pub async fn watch(
     windlass: &Windlass,
     watching: &Watching,
@@ -178,6 +181,7 @@ pub async fn watch(
         changed: BTreeSet::new(),
         is_listed: false,
         trouble: None,
+        closed: None,
         roster: Roster::default(),
         applications: Applications::default(),
         duties,
@@ -215,6 +219,10 @@ pub async fn watch(
             biased;
             () = daemon.wake(wake) => {}
             () = stop.requested() => break,
+        }
+        if let Some(closed) = daemon.closed.take() {
+            // The tasks of this daemon can record nothing more, so it does not wait for them.
+            return Err(closed.into());
         }
     }
     // `stop` also stops the tasks of the running intents. Each task ends its jobs in the same way as a command after
@@ -333,7 +341,7 @@ impl Daemon<'_> {
 
     /// Returns the value that a function of the store has returned. If the function has failed, returns `None` and
     /// reports the failure. Does not report the same failure twice in succession. Also reports the first success
-    /// after a failure.
+    /// after a failure. A closed store ends the daemon, and is not reported here.
     fn answered<T>(&mut self, answer: Result<T, StoreError>) -> Option<T> {
         match answer {
             Ok(answer) => {
@@ -341,6 +349,10 @@ impl Daemon<'_> {
                     (self.tell)(Notice::Back { store: self.windlass.store_kind() });
                 }
                 Some(answer)
+            }
+            Err(error @ StoreError::Closed) => {
+                self.closed = Some(error);
+                None
             }
             Err(error) => {
                 let trouble = error.to_string();

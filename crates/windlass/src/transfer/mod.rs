@@ -142,7 +142,7 @@ impl Upkeep<'_> {
             // The store had already deleted the assembly.
             Err(EngineError::Unknown { .. }) => true,
             // The assembly has changed since the export was interrupted.
-            Err(EngineError::Unfinished(_)) => false,
+            Err(EngineError::Unfinished(_) | EngineError::Converging { .. }) => false,
             // Another process is running the export.
             Err(EngineError::Store(StoreError::Held { .. })) => return Ok(()),
             Err(error) => return Err(error.into()),

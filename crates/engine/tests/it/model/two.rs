@@ -96,6 +96,7 @@ fn is_told_to_wait(error: &EngineError) -> bool {
         E::Referenced { .. }
             | E::Entangled { .. }
             | E::Interrupted(_)
+            | E::Converging { .. }
             | E::ReferenceGone { .. }
             | E::Unknown { .. }
             | E::GoingDown(_)
