@@ -138,8 +138,8 @@ impl Launcher<'_> {
         // Another command may take a name or claim an instance in the meantime. The adoption is then refused, and the
         // next discovery tries it again.
         let mut taken = taken_names(&*store).await?;
-        let launching = before.0.launching.iter().chain(before.1.all_launching());
-        let removed = launching.into_iter().find(|name| !taken.contains(*name));
+        let mut launching = before.0.launching.iter().chain(before.1.all_launching());
+        let removed = launching.find(|name| !taken.contains(*name));
         known.launching.extend_from_slice(&relatives.launching_of_twins);
         let exported = exported_of(&*store, &snapshot.assembly, &relatives).await?;
         let search = Search {

@@ -56,8 +56,12 @@ impl Relatives {
         for (natural, application) in by_natural {
             let owner = Owner { factory: factory.clone(), application, kinship };
             match kinship {
-                Kinship::Twins => drop(self.by_natural.insert(natural, owner)),
-                Kinship::Siblings => drop(self.by_natural.entry(natural).or_insert(owner)),
+                Kinship::Twins => {
+                    self.by_natural.insert(natural, owner);
+                }
+                Kinship::Siblings => {
+                    self.by_natural.entry(natural).or_insert(owner);
+                }
             }
         }
         match kinship {
