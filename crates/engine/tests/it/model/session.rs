@@ -65,6 +65,8 @@ impl Session {
         let world = World::new(trouble);
         let mut rig = Rig::in_world(Hand(world.clone()), std::sync::Arc::new(world.clone()));
         rig.max_jobs = trouble.max_jobs;
+        // The limit of concurrent jobs holds at each location.
+        rig.relocates = trouble.max_jobs.is_none();
         if moves {
             world.allow_more_jobs();
         }

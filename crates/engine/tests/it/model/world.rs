@@ -67,6 +67,8 @@ struct Inner {
     former: BTreeSet<String>,
     /// The resources that exist at least in part, and so must be removed.
     present: BTreeSet<ElementName>,
+    /// The location of the last call on each resource.
+    locations: BTreeMap<ElementName, String>,
     /// The resources in `present` whose id no script has reported. Their launch failed before a script reported the id.
     silent: BTreeSet<ElementName>,
     /// The resources that are not Active, but are possibly running, because their Start failed or was interrupted.
@@ -159,6 +161,7 @@ impl World {
             converging: BTreeMap::new(),
             former: BTreeSet::new(),
             present: BTreeSet::new(),
+            locations: BTreeMap::new(),
             silent: BTreeSet::new(),
             started: BTreeSet::new(),
             doubtful: BTreeSet::new(),
@@ -414,6 +417,14 @@ impl World {
             Deed::Move(..) => false,
         };
         let is_new = !inner.calls.contains_key(&id);
+        let known = inner.locations.insert(call.element.clone(), call.location.name.clone());
+        if let Some(known) = known.filter(|known| *known != call.location.name)
+            && inner.present.contains(&call.element)
+        {
+            let wrong =
+                format!("{} is at {known}, and {deed:?} is called at {}", call.element, call.location.name);
+            inner.wrong.push(wrong);
+        }
         inner.calls.entry(id).or_insert_with(|| Known {
             call: call.clone(),
             deed,

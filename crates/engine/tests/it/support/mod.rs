@@ -42,8 +42,9 @@ impl Clock for TokioClock {
     }
 }
 
-/// One runtime for all locations. Locations whose name begins with `free` have no limit of concurrent jobs.
-struct OnePlace(Jobs, Option<NonZeroU32>, Reach);
+/// One runtime for all locations. Locations whose name begins with `free` have no limit of concurrent jobs. The text is
+/// the name of the location for a new part that names none.
+struct OnePlace(Jobs, Option<NonZeroU32>, Reach, String);
 
 /// The part of the locations that can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,7 +63,8 @@ impl Places for OnePlace {
         if self.2 == Reach::Nothing {
             return Err("its location is not configured".to_owned());
         }
-        let location = Location::local(placement.location.clone().unwrap_or_else(|| "here".to_owned()));
+        let recorded = placement.recorded.as_ref().map(|recorded| &recorded.name);
+        let location = Location::local(placement.location.as_ref().or(recorded).unwrap_or(&self.3));
         let max_jobs = self.1.filter(|_| !location.name.starts_with("free"));
         Ok(Location { max_jobs, ..location })
     }
@@ -103,6 +105,8 @@ pub(crate) struct Rig {
     pub(crate) home: String,
     /// The part of the locations that the next engines can use.
     pub(crate) reach: Reach,
+    /// Whether each engine creates parts at another location.
+    pub(crate) relocates: bool,
     /// The machine of the next engines: its name, and the error of its clock in milliseconds.
     pub(crate) machine: Option<(String, i64)>,
 }
@@ -146,6 +150,7 @@ impl Rig {
             max_jobs: None,
             slots: JobSlots::default(),
             home: "here:/project".to_owned(),
+            relocates: false,
             reach: Reach::All,
             machine: None,
         }
@@ -185,11 +190,12 @@ impl Rig {
             (holder.host, holder.realm) = (name.clone(), name.clone());
             clock = Arc::new(SkewedClock::new(clock, *millis));
         }
+        let place = if self.relocates { format!("here {life}") } else { "here".to_owned() };
         let engine = Engine {
             store: Arc::new(store.with_clock(clock.clone())),
             env: EngineEnv {
                 drivers: self.drivers.clone(),
-                places: Arc::new(OnePlace(jobs, self.max_jobs, self.reach)),
+                places: Arc::new(OnePlace(jobs, self.max_jobs, self.reach, place)),
                 slots: self.slots.clone(),
                 clock,
                 entropy: Arc::new(CountingEntropy::seeded(u64::from(life))),
