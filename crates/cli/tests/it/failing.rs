@@ -497,6 +497,7 @@ fn a_part_whose_stop_failed_is_removed_only_with_consent() {
     let refused = env.refuses(&["up", "small"]);
     assert!(refused.contains("WL0541") && refused.contains("`box` (removed)"), "{refused}");
     assert_eq!(env.trace(), [""; 0]);
+    env.fails("Stop", false);
     env.ok(&["up", "small", "--yes"]);
 }
 
