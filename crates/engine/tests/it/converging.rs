@@ -1,6 +1,8 @@
 //! A user has cancelled a process while an instance was still changing. Its call stays open, but no process was
 //! interrupted.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 use std::time::Duration;
 
 use tokio::time::sleep;

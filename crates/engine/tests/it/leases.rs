@@ -1,5 +1,7 @@
 //! A failing store does not prevent the end of work, and a program is not refused because of its own lease.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 use std::time::Duration;
 
 use tokio::time::sleep;

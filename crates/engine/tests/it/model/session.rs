@@ -198,6 +198,10 @@ impl Session {
         if let Fate::Failed(error) = &fate {
             assert!(self.weather.ends_processes(), "at request {number} it ends too early: {error}");
         }
+        if !self.weather.is_calm() && self.rig.machine.is_none() {
+            // The program exits after each intent. An outage may have prevented the release of its lease.
+            self.rig.bury(&holder);
+        }
         if matches!(fate, Fate::Died | Fate::Failed(_)) {
             if self.rig.machine.is_some() {
                 // Another machine does not see that the holder is dead, so the lease has to expire.
