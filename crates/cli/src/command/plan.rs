@@ -64,8 +64,8 @@ pub(crate) async fn made(
     };
     let (view, saved, warnings) = windlass.plan_to_save(input).await?;
     saved.write(file)?;
-    let secrets: String = saved.secrets().map(|name| format!(" -p {name}=@FILE")).collect();
-    Ok((view, warnings, Some(how_to_apply(file, &secrets))))
+    let options = saved.secrets().fold(String::new(), |options, name| options + " -p " + name + "=@FILE");
+    Ok((view, warnings, Some(how_to_apply(file, &options))))
 }
 
 /// Returns how to execute a saved plan. `options` contains the options that the command needs.

@@ -97,11 +97,12 @@ pub fn compose_given(
         None => (request, places),
     };
     let mut composer = Composer::new(request, places);
-    composer.diagnostics.extend(collections.iter().flat_map(|read| read.warnings.iter().cloned()));
     composer.examine(&Descriptor::Assembly(assembly.clone()));
     composer.root(assembly);
     composer.diagnostics.extend(std::mem::take(&mut composer.values.diagnostics));
     if !composer.diagnostics.has_errors() {
+        // An error about the same text, for example in a list of nodes, makes the warning superfluous.
+        composer.diagnostics.extend(collections.iter().flat_map(|read| read.warnings.iter().cloned()));
         let Composer { elements, relationships, policies, values, sources, diagnostics, .. } = &mut composer;
         Whole { elements, relationships, policies, values, sources, diagnostics }.check();
     }

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use windlass_descriptor::MemoryCatalog;
-use windlass_lifecycle::{Version, declared_changes};
+use windlass_lifecycle::{DeclaredChange, Version, declared_changes};
 use windlass_model::Topology;
 use windlass_model::resolve::NothingYet;
 
@@ -40,7 +40,8 @@ lifecycle: [Install]
 
 fn changes(before: &Topology, after: &Topology) -> String {
     let side = |topology| Version { topology, lookup: &NothingYet };
-    declared_changes(side(before), side(after)).iter().map(|change| format!("{change}\n")).collect()
+    let changes = declared_changes(side(before), side(after));
+    changes.iter().map(DeclaredChange::to_string).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
