@@ -28,6 +28,7 @@ use crate::keys;
 use crate::kinds::{IMAGE, Misfit, RuntimeKinds, SettingProblem};
 use crate::reader::Reader;
 use crate::secret::SecretSource;
+use crate::sections;
 
 /// The name of the file that declares a project.
 pub const FILE_NAME: &str = "windlass.yaml";
@@ -57,7 +58,7 @@ pub(crate) struct ProjectFile {
     /// The drivers, with their settings.
     pub(crate) drivers: Registry,
     /// See [`Project::sections`](crate::Project::sections).
-    pub(crate) sections: BTreeMap<String, Value>,
+    pub(crate) sections: BTreeMap<String, String>,
 }
 
 /// The package of an existing instance.
@@ -116,28 +117,13 @@ fn read_root(reader: &mut Reader<'_>, root: &Node, kinds: &RuntimeKinds, drivers
     let settings = root.get("drivers").and_then(|node| reader.any_mapping(node, "`drivers`"));
     let settings = settings.map(Mapping::entries).unwrap_or_default();
     let drivers = settings.iter().fold(drivers.clone(), |drivers, entry| driver(reader, entry, drivers));
-    let sections = sections(root, &locations);
+    let sections = sections::digests(root, &|location, property| {
+        let declared: Option<&Declared> = locations.get(location);
+        declared.is_some_and(|declared| {
+            declared.location.secret.contains(property) && !declared.sources.contains_key(property)
+        })
+    });
     ProjectFile { locations, existing, packages, retention, nodes, drivers, sections }
-}
-
-/// Returns the content of each location and of each driver; see [`Project::sections`](crate::Project::sections).
-fn sections(root: &Mapping, locations: &IndexMap<String, Declared>) -> BTreeMap<String, Value> {
-    let mut sections = BTreeMap::new();
-    for key in ["locations", "drivers"] {
-        let entries = root.get(key).and_then(Node::as_mapping).map(Mapping::entries).unwrap_or_default();
-        for entry in entries {
-            let name = entry.key.text();
-            let mut content = entry.value.to_value(Reading::Script);
-            let declared = locations.get(name).filter(|_| key == "locations");
-            if let Some(Declared { location, sources, .. }) = declared {
-                for secret in location.secret.iter().filter(|name| !sources.contains_key(*name)) {
-                    content["properties"][secret] = Value::Null;
-                }
-            }
-            sections.insert(format!("{key}.{name}"), content);
-        }
-    }
-    sections
 }
 
 /// Reads an entry of `drivers`: the settings of one driver. Returns the registry with this driver configured.

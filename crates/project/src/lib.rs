@@ -47,6 +47,7 @@ pub mod project;
 mod reader;
 pub mod schema;
 pub mod secret;
+mod sections;
 mod walk;
 
 pub use catalog::DiskCatalog;

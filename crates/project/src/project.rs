@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use serde_json::Value;
 use thiserror::Error;
 use windlass_descriptor::{Descriptor, Existing};
 use windlass_driver::{Location, Placement, Registry};
@@ -40,7 +39,7 @@ pub struct Project {
     retention: Retention,
     nodes: Option<usize>,
     drivers: Registry,
-    sections: BTreeMap<String, Value>,
+    sections: BTreeMap<String, String>,
     warnings: Diagnostics,
     overlay: Overlay,
 }
@@ -193,9 +192,9 @@ impl Project {
         &self.warnings
     }
 
-    /// Returns the content of the parts of `windlass.yaml` that determine where and how scripts run. The key is
-    /// `locations.NAME` or `drivers.NAME`. Secrets are omitted. Comments, layout and order have no influence.
-    pub fn sections(&self) -> &BTreeMap<String, Value> {
+    /// Returns digests of the parts of `windlass.yaml` that determine where and how scripts run. The key is
+    /// `locations.NAME` or `drivers.NAME`. Secrets, comments, layout and order have no influence.
+    pub fn sections(&self) -> &BTreeMap<String, String> {
         &self.sections
     }
 

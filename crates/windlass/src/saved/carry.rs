@@ -12,7 +12,7 @@ use windlass_model::{AssemblyName, ProcessId};
 use windlass_source::Diagnostics;
 use windlass_store::{Store, StoreError};
 
-use super::{Base, NAMED, Recipe, SavedPlan, SavedPlanError, elements_of, packages_of, sections_of};
+use super::{Base, NAMED, Recipe, SavedPlan, SavedPlanError, elements_of, packages_of};
 use crate::error::Error;
 use crate::input::{AssemblyInput, REFRESH_TIMEOUT};
 use crate::open::Windlass;
@@ -118,7 +118,7 @@ impl Windlass {
             packages_around,
             selection: Selection::default(),
             packages,
-            project: Some(sections_of(&self.project)),
+            project: Some(self.project.sections().clone()),
             elements,
             plan,
             changes,

@@ -263,7 +263,7 @@ impl SavedPlan {
     /// Lists the [sections](Project::sections) of `windlass.yaml` that have changed since the plan was saved.
     fn moved_sections(&self, project: &Project) -> Vec<String> {
         let Some(saved) = &self.project else { return Vec::new() };
-        let present = sections_of(project);
+        let present = project.sections();
         let names: BTreeSet<&String> = saved.keys().chain(present.keys()).collect();
         let changed = names.into_iter().filter_map(|name| {
             let change = match (saved.get(name), present.get(name)) {
@@ -316,12 +316,6 @@ const NAMED: usize = 3;
 
 fn packages_of(packages: &[Arc<Package>]) -> BTreeMap<DescriptorName, PackageDigest> {
     packages.iter().map(|package| (package.name().clone(), package.digest().clone())).collect()
-}
-
-/// Returns a digest of each [section](Project::sections) of `windlass.yaml`.
-fn sections_of(project: &Project) -> BTreeMap<String, String> {
-    let sections = project.sections().iter();
-    sections.map(|(name, content)| (name.clone(), document::digest(&Sorted(content).to_string()))).collect()
 }
 
 /// Returns a digest of each element and relationship. The key of an element is its name in the assembly, such as
