@@ -50,7 +50,7 @@ fn feed(digest: &mut Sha256, node: &Node) {
             }
             digest.update("]");
         }
-        _ => digest.update(node.to_value(Reading::Script).to_string()),
+        Kind::Scalar(_) => digest.update(node.to_value(Reading::Script).to_string()),
     }
 }
 
