@@ -128,7 +128,7 @@ fn an_interpreter_that_is_not_there() {
     env.script(&format!("{SCRIPTS}/Install.sh"), "#!/no/such/interpreter\n");
     assert_snapshot!(failed(&env), @"
     failed    box Install: `Install.sh` could not be started: `scripts/Install.sh` is there, but its interpreter `/no/such/interpreter` is not
-    (Failed)
+    (Absent)
     ");
     let log = env.ok(&["log", "small"]).stdout;
     assert!(log.contains("could not be started") && !log.contains("still running"), "{log}");

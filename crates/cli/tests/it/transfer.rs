@@ -127,6 +127,8 @@ fn an_exported_assembly_goes_on_elsewhere() {
     p3 up, completed WHEN assembly::small::1.1, 1 resource
       no steps on record
       password: ***
+      changes to the desired assembly:
+      ~ small descriptor: assembly::small::1.0 → assembly::small::1.1
 
     imported from small.export WHEN
     ");

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use serde_json::json;
-use windlass_driver::{Placement, Registry};
+use windlass_driver::{Location, Placement, Registry};
 use windlass_executor::Bounds;
 use windlass_project::{Overlay, Project};
 
@@ -149,7 +149,8 @@ fn sections_may_be_empty() {
 fn a_location_without_keys_is_a_local_process() {
     let (_folder, project) = open("version: 1\nlocations:\n  here:\n");
     let project = project.unwrap();
-    assert_eq!(project.locations().next(), Some(&windlass_driver::Location::local("here")));
+    let declared = Location { is_declared: true, ..Location::local("here") };
+    assert_eq!(project.locations().next(), Some(&declared));
 }
 
 #[test]

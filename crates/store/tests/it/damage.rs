@@ -56,7 +56,7 @@ fn a_newer_store() {
     drop(place.store());
     place.stranger().pragma_update(None, "user_version", 99).unwrap();
     let (_, message) = place.refusal(place.options());
-    assert_snapshot!(message, @"the store `PLACE/store.db` has schema version 99, and this windlass knows versions up to 6; use the newer windlass that opened it before");
+    assert_snapshot!(message, @"the store `PLACE/store.db` has schema version 99, and this windlass knows versions up to 7; use the newer windlass that opened it before");
 }
 
 /// A store whose creation was interrupted is completed.
