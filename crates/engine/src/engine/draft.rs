@@ -9,8 +9,8 @@ use std::sync::Arc;
 use windlass_driver::Package;
 use windlass_lifecycle::Plan;
 use windlass_lifecycle::{
-    Diff, ElementChange, ElementChangeKind, HealError, LifecycleError, Options, Planned, Scale, ScaleError,
-    Situation, Version, declared_changes, healable, plan, resized, scaled, surge_nodes, surged,
+    Diff, ElementChange, HealError, LifecycleError, Options, Planned, Scale, ScaleError, Situation, Version,
+    declared_changes, healable, plan, resized, scaled, surge_nodes, surged,
 };
 use windlass_model::assembly::{ElementKind, MaxSurge, MaxUnavailable, PackageDigest};
 use windlass_model::record::{AssemblyRecord, ElementRecord, Intent, Scaled, VersionRecord};
@@ -26,6 +26,7 @@ use super::env::EngineEnv;
 use super::fingerprint::PlanFingerprint;
 use super::found::{self, Found};
 use super::look::Seen;
+use super::removals::{OwnParts, destroyed, unpermitted};
 use super::request::{Arguments, BaseVersion, Desired, Request, UpOptions};
 use super::versions::{closed, earlier, installed, is_other};
 use crate::current::current;
@@ -419,92 +420,6 @@ fn surplus(record: &AssemblyRecord, versions: &[VersionRecord]) -> BTreeSet<Elem
     left
 }
 
-/// Returns the changes that need the user's consent: the removals and replacements of installed parts. `surplus`
-/// contains the temporary nodes of a rolling change, whose removal needs no consent.
-fn destroyed<'a>(
-    diff: &'a Diff,
-    surplus: &'a BTreeSet<ElementName>,
-) -> impl Iterator<Item = &'a ElementChange> {
-    let destroys = |change: &&ElementChange| change.destroys() && !is_surplus(surplus, change);
-    diff.elements.iter().filter(destroys)
-}
-
-/// The parts that an intent removes or replaces by its meaning. A process of the intent keeps the instances of all other
-/// parts. Heals have such parts, and so do the scalings of policies.
-enum OwnParts<'i> {
-    /// The parts of the healed element.
-    Healed(&'i ElementName),
-    /// No parts: the intent only adds nodes.
-    Added,
-    /// The nodes of a cluster that the scaling removes.
-    Removed {
-        cluster: &'i ElementName,
-        /// The topology before the scaling. `None` if the scaling resumes an earlier one, which has already recorded its
-        /// topology without the nodes.
-        before: Option<&'i Topology>,
-    },
-}
-
-impl<'i> OwnParts<'i> {
-    /// Returns the own parts of `intent`; `None` for an intent that may change the whole assembly. `consent` tells whether
-    /// a user has requested the intent. `before` is the recorded assembly, and `unfinished` is as in
-    /// [`PreviousState::unfinished`].
-    fn of(
-        intent: &'i Intent,
-        consent: &Consent,
-        before: Option<&'i AssemblyRecord>,
-        unfinished: Option<&Intent>,
-    ) -> Option<Self> {
-        match intent {
-            Intent::Heal(part) => Some(Self::Healed(part)),
-            Intent::ScaleOut(_) if consent.is_unasked() => Some(Self::Added),
-            Intent::ScaleIn(cluster) if consent.is_unasked() => {
-                let is_new = unfinished != Some(intent);
-                let before = before.map(|before| &before.topology).filter(|_| is_new);
-                Some(Self::Removed { cluster, before })
-            }
-            _ => None,
-        }
-    }
-
-    /// Tells whether a change belongs to the meaning of the intent.
-    fn contain(&self, change: &ElementChange) -> bool {
-        match self {
-            Self::Healed(part) => change.element.is_in(part),
-            Self::Added => false,
-            Self::Removed { cluster, before } => {
-                change.kind == ElementChangeKind::Removed
-                    && change.element.is_in(cluster)
-                    && before.is_none_or(|before| before.get(&change.element).is_some())
-            }
-        }
-    }
-}
-
-/// Returns the removals and replacements in `diff` that the plan must omit. `surplus` is as in [`destroyed`]. The function
-/// adds the parts in `own` to a consent [`Consent::Only`].
-fn unpermitted(
-    diff: &Diff,
-    surplus: &BTreeSet<ElementName>,
-    own: Option<&OwnParts<'_>>,
-    consent: &mut Consent,
-) -> Vec<ElementChange> {
-    let is_own = |change: &ElementChange| own.is_some_and(|own| own.contain(change));
-    if let Consent::Only(permitted) = consent {
-        let own = destroyed(diff, surplus).filter(|change| is_own(change));
-        permitted.extend(own.map(|change| change.element.clone()));
-    }
-    let is_unpermitted = |change: &&ElementChange| match (own, &*consent) {
-        _ if is_surplus(surplus, change) => false,
-        (_, Consent::Only(permitted)) if permitted.contains(&change.element) => false,
-        // Failed and partly removed parts also stay as they are.
-        (Some(_), _) => change.effect().is_destructive() && !is_own(change),
-        (None, Consent::Only(_)) => change.destroys(),
-        (None, _) => false,
-    };
-    diff.elements.iter().filter(is_unpermitted).cloned().collect()
-}
-
 /// Returns the error of a plan that fails because it omits the changes `unpermitted`. Any other error stays as it is.
 /// `name` is the name of the assembly.
 fn not_permitted(error: EngineError, unpermitted: &[ElementChange], name: &AssemblyName) -> EngineError {
@@ -517,12 +432,6 @@ fn not_permitted(error: EngineError, unpermitted: &[ElementChange], name: &Assem
         Some(change) => EngineError::NotPermitted(Box::new(OmittedChanges::new(vec![change.clone()], name))),
         None => error,
     }
-}
-
-/// Tells whether a change removes a node in `surplus`, or a part of such a node. `surplus` contains the temporary nodes
-/// of a rolling change.
-fn is_surplus(surplus: &BTreeSet<ElementName>, change: &ElementChange) -> bool {
-    change.kind == ElementChangeKind::Removed && surplus.iter().any(|node| change.element.is_in(node))
 }
 
 /// Refuses the intent `requested` for the application `name`, if intents of this kind can't change applications.

@@ -26,6 +26,7 @@ mod prune;
 mod queue;
 mod recorded;
 mod references;
+mod removals;
 mod rename;
 mod replay;
 mod request;
